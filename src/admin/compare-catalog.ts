@@ -14,7 +14,7 @@ import { type EffortSpellings, type ModelTraits, spellEffort } from '../model/ef
 import { formatPricePerMillion } from '../model/money.ts'
 import type { TokenPrices } from '../model/price.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
-import { done, refused } from './outcome.ts'
+import { done, refuseOperation } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { quoted } from './values.ts'
 
@@ -28,7 +28,7 @@ export async function compareCatalog(
   // An id with an effort names the model that it is a variant of.
   const entry = entries.get(wanted)
   if (entry !== undefined) return done(catalogView([entry.model]))
-  return refused('model_not_found', `The configuration has no model ${quoted(wanted)}. See: millrace models`)
+  return refuseOperation('model_not_found', `The configuration has no model ${quoted(wanted)}. See: millrace models`)
 }
 
 export type CatalogView = ReturnType<typeof catalogView>

@@ -6,7 +6,7 @@ import type { Price, TokenPrices } from '../model/price.ts'
 import type { LaneHealth, OpenReason } from '../routing/circuit-breaker.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
 import { firstShares } from '../routing/plan-lanes.ts'
-import { done, refused } from './outcome.ts'
+import { done, refuseOperation } from './outcome.ts'
 import { planOfAccount } from './plans.ts'
 import type { AdminServices, OperatorServices } from './services.ts'
 import { quoted } from './values.ts'
@@ -116,7 +116,7 @@ export async function explainRoute(
 ) {
   const entry = catalog().entries.get(args.model)
   if (entry === undefined) {
-    return refused('model_not_found', `There is no model ${quoted(args.model)}. See: millrace models`)
+    return refuseOperation('model_not_found', `There is no model ${quoted(args.model)}. See: millrace models`)
   }
   const { model } = entry
   return done({

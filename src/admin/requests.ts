@@ -32,7 +32,7 @@ import { formatPico, formatPricePerMillion, formatUsd, nanoFromPico, picoFromNan
 import type { Price, TokenPrices } from '../model/price.ts'
 import { findOwnedKey } from './keys.ts'
 import { tokenPricesView } from './models.ts'
-import { done, type Refused, refused } from './outcome.ts'
+import { done, type OperationRefused, refuseOperation } from './outcome.ts'
 import { countOnWindows, parseWindowId, storedWindow } from './plans.ts'
 import type { DbService } from './services.ts'
 import {
@@ -101,7 +101,11 @@ interface Position {
 }
 
 /** A running request has no number yet, and its row would reveal how many requests the server has, so the cursor is its id. */
-async function readPosition(db: LedgerDb, account: AccountRow, after: string | undefined): Promise<Position | Refused> {
+async function readPosition(
+  db: LedgerDb,
+  account: AccountRow,
+  after: string | undefined,
+): Promise<Position | OperationRefused> {
   if (after?.startsWith('req_')) {
     const receipt = await findReceipt(db, after)
     return receipt?.account === account ? { running: receipt.row } : invalidCursor()
@@ -124,7 +128,7 @@ export async function showRequest({ db }: DbService, account: AccountRow, id: st
   const receipt = await findReceipt(db, id)
   if (receipt?.account === account) return done(await detailOf(db, receipt))
   const message = `This account has no request ${quoted(id)}. Requests refused before admission are not recorded.`
-  return refused('request_not_found', message)
+  return refuseOperation('request_not_found', message)
 }
 
 /** Any request, for an operator who answers a question about it. */
@@ -132,7 +136,7 @@ export async function findAnyRequest({ db }: DbService, id: string) {
   const receipt = await findReceipt(db, id)
   const account = receipt && (await findAccountByRow(db, receipt.account))
   if (receipt === undefined || account === undefined) {
-    return refused('request_not_found', `No request has the id ${quoted(id)}.`)
+    return refuseOperation('request_not_found', `No request has the id ${quoted(id)}.`)
   }
   return done({ account: { id: account.id, email: account.email }, request: await detailOf(db, receipt) })
 }
@@ -185,7 +189,7 @@ export async function traceRequest({ db }: DbService, args: { readonly request: 
   const receipt = await findReceipt(db, args.request)
   if (receipt === undefined) {
     const message = `There is no receipt of a request ${quoted(args.request)}. A request refused before its hold has only a log line.`
-    return refused('request_not_found', message)
+    return refuseOperation('request_not_found', message)
   }
   const account = await findAccountByRow(db, receipt.account)
   const key = await findKeyByRow(db, receipt.key)
@@ -203,7 +207,7 @@ export async function traceRequest({ db }: DbService, args: { readonly request: 
 export async function windowRows({ db }: DbService, account: AccountRow, id: string, { after, limit }: PageQuery) {
   const named = parseWindowId(id)
   const window = named && (await findWindow(db, account, named))
-  if (window === undefined) return refused('window_not_found', 'This account has no such window of a plan.')
+  if (window === undefined) return refuseOperation('window_not_found', 'This account has no such window of a plan.')
   const counts = await countOnWindows(db, account, [{ bucket: window.row, start: window.period_start }])
   const page = await readRequestPage(db, {
     ...{ account, after, limit, ...(await movementsOn(db, account, window)) },

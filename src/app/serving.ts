@@ -53,7 +53,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   })
   closing.add(async () => {
     const ended = edge.stopAccepting()
-    edge.cut()
+    edge.closeAllConnections()
     await ended
   })
   metrics.watchReload(() => {
@@ -63,7 +63,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   startJobs(services, closing)
-  closing.add(services.ledger.gate.onOutage(() => turns.cut('ledger-gone')))
+  closing.add(services.ledger.gate.onOutage(() => turns.abortAll('ledger-gone')))
   // Counts what the last process did not count, without delaying the start.
   void services.usage.catchUp()
   return {
@@ -72,8 +72,8 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     announceDrain: edge.announceDrain,
     stopAccepting: edge.stopAccepting,
     turnsEnded: () => turns.ended(),
-    cutTurns: () => turns.cut('draining'),
-    cutConnections: edge.cut,
+    abortTurns: () => turns.abortAll('draining'),
+    closeAllConnections: edge.closeAllConnections,
     retireConnections: () => pools.keepOnly(rules.current.upstreams),
     get turnsRunning() {
       return turns.running
@@ -110,7 +110,7 @@ const KEPT_ANSWER_BYTES_MAX = 32 * MiB
 const KEPT_MEMORY_BYTES = 256 * MiB
 
 /** The gateway, with the services that turns share. Catalogue, limits and routing are those of the current configuration. */
-function createGateway(services: Services, { onCut }: TurnCounter, send: Send): Gateway {
+function createGateway(services: Services, { onServerAbort }: TurnCounter, send: Send): Gateway {
   const { clock, random, rules, ledger, answers, responses, seals, config } = services
   const { now, nowMicros } = clock
   const { frameBytesMax, bodyBytesMax, jsonDepthMax: depthMax, jsonValuesMax: valuesMax } = config.bounds
@@ -119,8 +119,8 @@ function createGateway(services: Services, { onCut }: TurnCounter, send: Send): 
   const { catalog, limits, chosenCap, hostedTools } = rules.current
   const shared = {
     ...{ catalog, limits, chosenCap, hostedTools },
-    ...{ ledger, answers, responses, seals, send, now, nowMicros, budget, onCut },
-    rights: services.finder,
+    ...{ ledger, answers, responses, seals, send, now, nowMicros, budget, onServerAbort },
+    callers: services.callers,
     health: services.health,
     stateMs: config.retention.stateMs,
     answerBytesMax: KEPT_ANSWER_BYTES_MAX,

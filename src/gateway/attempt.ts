@@ -8,11 +8,11 @@ import type { CompactedSize } from '../protocols/shared/codec-types.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { UpstreamFailure } from '../providers/upstream-answer.ts'
 import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
-import type { StopReason } from './cancellation.ts'
+import type { AbortReason } from './cancellation.ts'
 
 /** The result of a turn's calls to providers. */
-export interface Run {
-  readonly fate: RunFate
+export interface ProviderRun {
+  readonly result: AttemptResult
   /** The lane that answered, or the last that was called. */
   readonly lane: Lane | undefined
   readonly attempts: readonly Attempt[]
@@ -21,9 +21,9 @@ export interface Run {
 }
 
 /** How one call of a lane ended, in the word that its receipt has for it. */
-export type AttemptOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass
+export type AttemptOutcome = AttemptResult['kind'] | AbortReason | DeadlinePhase | UpstreamFailure | RefusalClass
 
-export type RunFate =
+export type AttemptResult =
   /** The answer is complete; its last frames are still held back. */
   | {
       readonly kind: 'finished'
@@ -36,8 +36,8 @@ export type RunFate =
   | { readonly kind: 'broken-off'; readonly problem: Problem; readonly used: Produced }
   | FailedLane
   /** Stopped from outside: the client disconnected, or the server ends its turns. */
-  | { readonly kind: 'stopped'; readonly reason: StopReason; readonly accepted: boolean; readonly used: Produced }
-  /** The release gate stayed closed, so nothing was delivered. */
+  | { readonly kind: 'stopped'; readonly reason: AbortReason; readonly accepted: boolean; readonly used: Produced }
+  /** The content gate stayed closed, so nothing was delivered. */
   | { readonly kind: 'withheld'; readonly problem: Problem }
 
 /** A failure before the first content: failover to another lane is possible. */

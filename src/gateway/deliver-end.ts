@@ -4,13 +4,13 @@ import type { Ending, Owed, SettledCharge } from '../model/ending.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/price.ts'
 import { internalError, type Problem, type ProblemCode, retryableProblem } from '../model/problem.ts'
-import type { RunFate } from './attempt.ts'
+import type { AttemptResult } from './attempt.ts'
 import { ledgerUnavailable } from './refusals.ts'
 import type { Turn } from './turn.ts'
 
 /** How an answer ends for its client. */
 interface AnswerEnd {
-  readonly fate: RunFate
+  readonly result: AttemptResult
   readonly owed: Owed | undefined
   /** Set where the answer is kept. */
   readonly keptFrames: KeptFrames | undefined
@@ -22,39 +22,39 @@ interface AnswerEnd {
  */
 export function deliverEnd(
   turn: Pick<Turn, 'sink' | 'encoder' | 'price'>,
-  { fate, owed, keptFrames }: AnswerEnd,
+  { result, owed, keptFrames }: AnswerEnd,
   settled: SettleOutcome,
 ): Problem | undefined {
   const { sink } = turn
-  switch (fate.kind) {
+  switch (result.kind) {
     case 'finished':
-      if (fate.disconnectedEarly) return undefined
+      if (result.disconnectedEarly) return undefined
       if (settled.kind === 'settled' && owed) {
-        sink.end(keptFrames ? keptFrames.encode(settled) : encodeEnd(turn, fate, owed, settled))
+        sink.end(keptFrames ? keptFrames.encode(settled) : encodeEnd(turn, result, owed, settled))
         return undefined
       }
       // The hold was resolved elsewhere, or the charge is not durable: nothing may look like a complete answer.
       if (sink.phase === 'quiet') return sendProblem(turn, ledgerUnavailable())
-      sink.cut()
+      sink.destroy()
       return undefined
     case 'broken-off':
-      sink.end(keptFrames ? keptFrames.encode(undefined) : encodeEnd(turn, fate, owed, undefined))
-      return fate.problem
+      sink.end(keptFrames ? keptFrames.encode(undefined) : encodeEnd(turn, result, owed, undefined))
+      return result.problem
     case 'failed':
     case 'withheld':
-      return sendProblem(turn, fate.problem)
+      return sendProblem(turn, result.problem)
     case 'stopped': {
-      if (fate.reason === 'client-gone') return undefined
+      if (result.reason === 'client-gone') return undefined
       const first = owed ? 'What was received is charged' : undefined
-      const [code, message] = CUTS[fate.reason]
+      const [code, message] = ABORT_PROBLEMS[result.reason]
       return sendProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
     }
     default:
-      return assertNever(fate)
+      return assertNever(result)
   }
 }
 
-const CUTS = {
+const ABORT_PROBLEMS = {
   draining: ['server_draining', 'Service unavailable: the server is stopping and could not finish this answer.'],
   'ledger-gone': ['ledger_unavailable', 'Service unavailable: the ledger could not be written for too long to go on.'],
 } as const
@@ -77,14 +77,14 @@ type Charged = Pick<SettledCharge, 'charge' | 'tier'>
 /** The last bytes of an answer. A complete one states its charge; one that broke off does not. */
 function encodeEnd(
   { encoder, price }: Pick<Turn, 'encoder' | 'price'>,
-  fate: RunFate,
+  result: AttemptResult,
   owed: Owed | undefined,
   settled: Charged | undefined,
 ): Buffer {
-  if (fate.kind === 'broken-off') return encoder.fail(fate.problem)
-  if (fate.kind !== 'finished' || !settled || !owed) throw new Error(`An answer that is ${fate.kind} has no end`)
-  const { unsent } = fate.answer
-  const closing = fate.answer.close({ usage: owed.usage, charge: settled.charge, tier: settled.tier, price })
+  if (result.kind === 'broken-off') return encoder.fail(result.problem)
+  if (result.kind !== 'finished' || !settled || !owed) throw new Error(`An answer that is ${result.kind} has no end`)
+  const { unsent } = result.answer
+  const closing = result.answer.close({ usage: owed.usage, charge: settled.charge, tier: settled.tier, price })
   return unsent.length === 0 ? closing : Buffer.concat([unsent, closing])
 }
 
@@ -97,7 +97,7 @@ export interface KeptFrames {
 
 export function createKeptFrames(
   turn: Pick<Turn, 'encoder' | 'price'>,
-  fate: RunFate,
+  result: AttemptResult,
   owed: Owed | undefined,
 ): KeptFrames {
   let encoded: Buffer | undefined
@@ -106,7 +106,7 @@ export function createKeptFrames(
     encode(settled) {
       charge ??= settled?.charge
       if (charge !== settled?.charge) throw new Error('An answer states another charge than was settled')
-      encoded ??= encodeEnd(turn, fate, owed, settled)
+      encoded ??= encodeEnd(turn, result, owed, settled)
       return encoded
     },
     forget() {

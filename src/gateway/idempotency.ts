@@ -84,24 +84,24 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
     budget.give(taken)
     release()
   }
-  const refused = (problem: Problem) => ({ kind: 'refused', problem, headers, release: releaseAll }) as const
+  const refusal = (problem: Problem) => ({ kind: 'refused', problem, headers, release: releaseAll }) as const
   try {
     const answer = await findKept(services, requestId, caller.accountId)
-    if (answer === undefined) return refused(notReplayableProblem(requestId))
+    if (answer === undefined) return refusal(notReplayableProblem(requestId))
     if (!budget.take(answer.rawBytes)) {
       const message = 'This server is overloaded: it is sending too many stored answers at the moment.'
-      return refused(retryableProblem('server_is_overloaded', message, { first: FREE_RETRY, retryAfterSeconds: 1 }))
+      return refusal(retryableProblem('server_is_overloaded', message, { first: FREE_RETRY, retryAfterSeconds: 1 }))
     }
     taken = answer.rawBytes
     const body = await answer.read()
-    if (body === undefined) return refused(notReplayableProblem(requestId))
+    if (body === undefined) return refusal(notReplayableProblem(requestId))
     const { status, contentType } = answer
     return { kind: 'kept', original: requestId, status, contentType, body, headers, release: releaseAll }
   } catch (error) {
     // The answer exists and may be readable in a moment: a final problem would be wrong.
     const message = 'The answer to this Idempotency-Key is kept and cannot be read at the moment.'
     const problem = retryableProblem('ledger_unavailable', message, { first: FREE_RETRY, retryAfterSeconds: 2 })
-    return { ...refused(problem), error }
+    return { ...refusal(problem), error }
   }
 }
 

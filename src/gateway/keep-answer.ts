@@ -309,9 +309,9 @@ export class RecordingSink implements Sink {
     this.#sink.refuse(problem)
   }
 
-  cut(): void {
+  destroy(): void {
     this.#phase = 'ended'
-    this.#sink.cut()
+    this.#sink.destroy()
   }
 
   onDisconnect(listener: () => void): void {

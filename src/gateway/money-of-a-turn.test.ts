@@ -53,10 +53,17 @@ interface Asked {
 }
 
 const SAME: CallerOutcome = { kind: 'caller', caller: CALLER }
-const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'rights-changed' }, statuses: [] }
+const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'caller-changed' }, statuses: [] }
 
 async function moneyOfTurn(
-  { turn, responses = { keeps: false }, judged = [], changedTimes = 0, durability = 'durable', overlap = false }: Asked,
+  {
+    turn,
+    responses = { keeps: false },
+    judged = [],
+    changedTimes = 0,
+    durability = 'durable',
+    overlap: mayCallBeforeDurable = false,
+  }: Asked,
   providers: readonly Provider[],
 ) {
   let judgements = 0
@@ -69,9 +76,9 @@ async function moneyOfTurn(
   const admission: Admission = {
     kind: 'admitted',
     cap: CAP,
-    amount: 1_000_000n as NanoUsd,
+    heldAmount: 1_000_000n as NanoUsd,
     statuses: [],
-    overlap,
+    mayCallBeforeDurable,
     durable: Promise.resolve(durability),
     mark: () => {},
     settle: async (ending) => {
@@ -91,12 +98,12 @@ async function moneyOfTurn(
   const deps: TurnServices = {
     catalog: catalogOf(modelDefinition('small', { lanes, choicesMax: 2 })),
     ledger: ledger as Ledger,
-    rights: { changes: 0, findAgain: () => judged[judgements++] ?? SAME },
+    callers: { changes: 0, findAgain: () => judged[judgements++] ?? SAME },
     limits: { key: {}, account: {}, accountModel: {}, model: {} },
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
     estimators: createLaneEstimators(),
     seen: createSeenPrefixes({ nowMicros: () => 0 }),
-    onCut: () => () => {},
+    onServerAbort: () => () => {},
     drains: createDrains({ nowMicros: () => 0 }),
     random: () => 0.5,
     cacheSaltOf: () => 'salt',
@@ -155,7 +162,7 @@ const quietSink = (refuse: Sink['refuse']): Sink => ({
   write: () => undefined,
   end: () => {},
   refuse,
-  cut: () => {},
+  destroy: () => {},
   onDisconnect: () => {},
 })
 

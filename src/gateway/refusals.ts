@@ -64,7 +64,7 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
       return retryableProblem('ledger_unavailable', 'The plan of this account changed during this request.', {
         retryAfterSeconds: 1,
       })
-    case 'rights-changed':
+    case 'caller-changed':
       return retryableProblem('ledger_unavailable', 'Keys or accounts kept changing during this request.', {
         retryAfterSeconds: 1,
       })

@@ -5,20 +5,20 @@ import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
 import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
-import type { LaneAttempt, Produced, RunFate } from './attempt.ts'
-import type { StopReason } from './cancellation.ts'
+import type { AttemptResult, LaneAttempt, Produced } from './attempt.ts'
+import type { AbortReason } from './cancellation.ts'
 import { RELEASED_BYTES_MIN, releaseBody } from './read-turn.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import {
   CONNECTION_BROKE,
-  failed,
-  faultInside,
-  inStream,
+  failedLane,
+  faultInAnswer,
   invalidAnswer,
   type LaneFault,
-  overloaded,
-  refusedInside,
-  timedOut,
+  overloadedFault,
+  problemInStream,
+  refusedInAnswer,
+  timeoutFault,
 } from './upstream-errors.ts'
 
 interface StreamedAnswer {
@@ -49,7 +49,7 @@ const HELD_FRAMES_MAX = 3
 
 /**
  * Relays a stream frame by frame. One read of the provider is one write to the client; backpressure: while the client's socket
- * is full, the provider is not read. Frames before the first content are held back, and no content passes the closed release
+ * is full, the provider is not read. Frames before the first content are held back, and no content passes the closed content
  * gate (R1). Only a read of the provider may fail here; any other throw is our own fault.
  */
 export async function relayStream(
@@ -57,7 +57,7 @@ export async function relayStream(
   turn: Turn,
   attempt: LaneAttempt,
   { body, adapter }: StreamedAnswer,
-): Promise<RunFate> {
+): Promise<AttemptResult> {
   const { nowMicros } = services
   const { frameBytesMax } = services.bounds
   const stream: RelayedStream = {
@@ -78,7 +78,7 @@ export async function relayStream(
       try {
         read = await body.read()
       } catch (error) {
-        return fateOfFailure(stream, error instanceof Error ? error : new Error(String(error)), ready)
+        return resultOfFailure(stream, error instanceof Error ? error : new Error(String(error)), ready)
       }
       if (read.length === 0) break
       const bytesBefore = state.outputBytes
@@ -91,7 +91,7 @@ export async function relayStream(
       }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
-        const problem = await turn.releaseGate
+        const problem = await turn.contentGate
         if (problem) return { kind: 'withheld', problem }
         attempt.firstContentAt = nowMicros()
         attempt.permit.report(SUCCEEDED)
@@ -113,18 +113,18 @@ export async function relayStream(
           stream.progressAt = nowMicros()
         }
       }
-      if (failure) return fateOfFailure(stream, failure, ready)
+      if (failure) return resultOfFailure(stream, failure, ready)
       if (heldBytes > HELD_FRAMES_MAX * frameBytesMax)
-        return failed(overloaded('Server error: the provider sent too much before its first content.'))
+        return failedLane(overloadedFault('Server error: the provider sent too much before its first content.'))
       if (isComplete(stream)) cancellation.answerIsComplete = true
       if (isOver) break
       if (state.finished) endUsageWait ??= startUsageWait(body)
       if (state.outputBytes > outputBytesMax)
-        return ended(stream, overloaded('Server error: the provider went on past the output cap.'))
+        return ended(stream, overloadedFault('Server error: the provider went on past the output cap.'))
     }
     // What follows the last frame is no part of the answer.
     if (!state.done) state.error ??= errorInstead(splitter.rest())
-    return fateOfEnd(stream, ready)
+    return resultOfEnd(stream, ready)
   } finally {
     endUsageWait?.()
   }
@@ -203,7 +203,7 @@ function producedOf(stream: RelayedStream): Produced {
 }
 
 /** Only a finish reason makes a stream that has ended a complete answer. */
-function fateOfEnd(stream: RelayedStream, ready: readonly Buffer[]): RunFate {
+function resultOfEnd(stream: RelayedStream, ready: readonly Buffer[]): AttemptResult {
   const { adapter, attempt, turn } = stream
   const { state } = adapter
   if (isComplete(stream)) {
@@ -215,37 +215,37 @@ function fateOfEnd(stream: RelayedStream, ready: readonly Buffer[]): RunFate {
     }
   }
   if (state.error) {
-    if (attempt.firstContentAt !== undefined) return brokenOff(stream, faultInside(state.error, turn.request))
+    if (attempt.firstContentAt !== undefined) return brokenOff(stream, faultInAnswer(state.error, turn.request))
     // The provider bills output that was not relayed too, such as a summary that turned out to be none.
-    return { ...refusedInside(state.error, turn.request), mayBeBilled: state.outputBytes > 0 }
+    return { ...refusedInAnswer(state.error, turn.request), mayBeBilled: state.outputBytes > 0 }
   }
-  if (state.invalid !== undefined) return ended(stream, overloaded(invalidAnswer(state.invalid)))
-  return ended(stream, overloaded('Server error: the provider ended its answer before it was complete.'))
+  if (state.invalid !== undefined) return ended(stream, overloadedFault(invalidAnswer(state.invalid)))
+  return ended(stream, overloadedFault('Server error: the provider ended its answer before it was complete.'))
 }
 
-function fateOfFailure(stream: RelayedStream, error: Error, ready: readonly Buffer[]): RunFate {
+function resultOfFailure(stream: RelayedStream, error: Error, ready: readonly Buffer[]): AttemptResult {
   const { stoppedFor } = stream.turn.cancellation
   if (stoppedFor) return stoppedStream(stream, stoppedFor)
   // The client has its finish reason: at most the usage is missing, which is no failure.
-  if (isComplete(stream)) return fateOfEnd(stream, ready)
-  if (error instanceof UpstreamTimedOut) return ended(stream, timedOut(error.phase))
+  if (isComplete(stream)) return resultOfEnd(stream, ready)
+  if (error instanceof UpstreamTimedOut) return ended(stream, timeoutFault(error.phase))
   const isTooLarge = error instanceof FrameTooLarge
   return ended(
     stream,
-    overloaded(isTooLarge ? 'Server error: the provider sent a frame that is too large.' : CONNECTION_BROKE),
+    overloadedFault(isTooLarge ? 'Server error: the provider sent a frame that is too large.' : CONNECTION_BROKE),
   )
 }
 
-const ended = (stream: RelayedStream, fault: LaneFault): RunFate =>
-  stream.attempt.firstContentAt === undefined ? failed(fault) : brokenOff(stream, fault)
+const ended = (stream: RelayedStream, fault: LaneFault): AttemptResult =>
+  stream.attempt.firstContentAt === undefined ? failedLane(fault) : brokenOff(stream, fault)
 
 /** After a disconnect, the reason the upstream ended no longer matters. */
-const brokenOff = (stream: RelayedStream, fault: LaneFault): RunFate =>
+const brokenOff = (stream: RelayedStream, fault: LaneFault): AttemptResult =>
   stream.turn.cancellation.disconnectedEarly
     ? stoppedStream(stream, 'client-gone')
-    : { kind: 'broken-off', problem: inStream(fault), used: producedOf(stream) }
+    : { kind: 'broken-off', problem: problemInStream(fault), used: producedOf(stream) }
 
-const stoppedStream = (stream: RelayedStream, reason: StopReason): RunFate => ({
+const stoppedStream = (stream: RelayedStream, reason: AbortReason): AttemptResult => ({
   kind: 'stopped',
   reason,
   accepted: true,
@@ -256,18 +256,18 @@ const stoppedStream = (stream: RelayedStream, reason: StopReason): RunFate => ({
 const USAGE_WAIT_MS = 10_000
 
 /**
- * After the finish reason only the usage is missing. If it does not come in time, the connection is cut, so that the client
+ * After the finish reason only the usage is missing. If it does not come in time, the connection is closed, so that the client
  * does not wait for its own end any longer. Returns how to stop waiting.
  */
 export function startUsageWait(body: Pick<UpstreamBody, 'cancel'>): () => void {
-  let cancelCut: (() => void) | undefined
+  let cancelClose: (() => void) | undefined
   const timer = setTimeout(() => {
     // If the process was suspended, the usage may have arrived and waits to be read.
-    cancelCut = afterLoopTurn(() => body.cancel())
+    cancelClose = afterLoopTurn(() => body.cancel())
   }, USAGE_WAIT_MS)
   return () => {
     clearTimeout(timer)
-    cancelCut?.()
+    cancelClose?.()
   }
 }
 

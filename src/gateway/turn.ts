@@ -1,4 +1,4 @@
-import type { CallerFinder } from '../auth/callers.ts'
+import type { Callers } from '../auth/callers.ts'
 import type { Catalog, CatalogEntry, Lane } from '../catalog/catalog.ts'
 import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
 import type { AdmitRequest } from '../ledger/state/turns.ts'
@@ -27,7 +27,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly limits: ConfiguredLimits
   readonly chosenCap: ChosenCapTerms
   readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses'>
-  readonly rights: Pick<CallerFinder, 'findAgain' | 'changes'>
+  readonly callers: Pick<Callers, 'findAgain' | 'changes'>
   readonly sticky: StickyLanes
   readonly estimators: LaneEstimators
   readonly seen: SeenPrefixes
@@ -74,10 +74,10 @@ export interface Turn extends PlannedTurn {
   readonly hold: AdmittedTurn
   readonly encoder: TurnEncoder
   /**
-   * No content leaves before the release gate is open (R1). Resolves when it is, or to the problem that keeps it closed; never
+   * No content leaves before the content gate is open (R1). Resolves when it is, or to the problem that keeps it closed; never
    * rejects.
    */
-  readonly releaseGate: Promise<Problem | undefined>
+  readonly contentGate: Promise<Problem | undefined>
   /** Undefined for most turns: nothing of the answer is kept. */
   readonly keeping: AnswerKeeper | undefined
   readonly cancellation: Cancellation

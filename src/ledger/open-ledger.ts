@@ -56,7 +56,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     accountStatus: (account) => cache.withState(account, statusOf),
     limitStatuses: (limits) => limitStatusesOf(ledgerState, limits, clock.nowMicros()),
     limitRefusal: (limits) => checkLimits(ledgerState, limits, clock.nowMicros()),
-    admit: (request, judged) => cache.withState(request.account, () => admit(core, request, judged)),
+    admit: (request, check) => cache.withState(request.account, () => admit(core, request, check)),
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: core.claims.lookUp,
     allowanceStatuses: (account, allowances) =>

@@ -47,7 +47,7 @@ export interface ChosenCapTerms {
   readonly tokensMin: number
 }
 
-export const holdFor = (terms: HoldTerms, outputCap: number): NanoUsd =>
+export const heldAmountFor = (terms: HoldTerms, outputCap: number): NanoUsd =>
   (nanoFromPico(terms.inputPico + BigInt(outputCap) * terms.outputPicoPerToken) + terms.perRequest) as NanoUsd
 
 /** How many output tokens `money` covers after the input bound; undefined when it does not cover the input. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import { holdFor, type Price } from '../model/price.ts'
+import { heldAmountFor, type Price } from '../model/price.ts'
 import { clampUsage, holdTermsFor, INPUT_TOKENS_BELIEVED, inputBound, priceUsage } from './price.ts'
 
 const tokenPrice = fc.bigInt({ min: 0n, max: 100_000_000n }).map((pico) => pico as PicoPerToken)
@@ -54,7 +54,7 @@ describe('the ceiling of a turn', () => {
           const { cost, tier } = priceUsage(price, usage)
           if (tier > 0) tiered++
           if (usage.estimated) clamped++
-          expect(cost).toBeLessThanOrEqual(holdFor(holdTermsFor(price, bound, choices), cap))
+          expect(cost).toBeLessThanOrEqual(heldAmountFor(holdTermsFor(price, bound, choices), cap))
           expect(cost).toBeGreaterThanOrEqual(0n)
         },
       ),

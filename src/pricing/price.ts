@@ -70,7 +70,7 @@ interface UsageBounds {
 }
 
 /**
- * A count beyond the bound is a fault of the provider, not a debt of the client: it is cut to the bound and flagged as an
+ * A count beyond the bound is a fault of the provider, not a debt of the client: it is lowered to the bound and flagged as an
  * estimate. A count of input is believed as far as some model can have read that much. Counts that contradict their own total are
  * flagged too.
  */

@@ -35,7 +35,7 @@ const TAIL_BYTES = 64 * 1024
 /** GitHub bills what a person asks, not the steps of an agent. The last message tells which it is. */
 function initiatorOf(body: Buffer): 'user' | 'agent' {
   for (let end = body.length; end > 0; end -= TAIL_BYTES) {
-    // The pieces overlap, so a member that one of them cuts is whole in the next.
+    // The pieces overlap, so a member that one of them splits is whole in the next.
     const piece = body.toString('latin1', Math.max(0, end - TAIL_BYTES - 64), end)
     const last = [...piece.matchAll(SPEAKER)].at(-1)?.[1]
     if (last !== undefined) return last === 'user' ? 'user' : 'agent'

@@ -53,7 +53,7 @@ export function createSend(services: SendServices): Send {
     const opened = pools.opened.get(upstream) ?? pools.open(upstream)
     const pool = opened instanceof Promise ? await opened : opened
     if (signal.stopped)
-      return { ...failed('cancelled', `The call of ${upstream.id} was cancelled.`), wasSent: false } as const
+      return { ...failedCall('cancelled', `The call of ${upstream.id} was cancelled.`), wasSent: false } as const
     let path = target.paths[delivery].get(model)
     if (path === undefined) {
       path = pathBehind(target.url, target.endpoint, { model, delivery })
@@ -90,7 +90,7 @@ function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamF
   const url = new URL(upstream.baseUrl)
   const refusal = refusalOfBaseUrl(url, upstream)
   if (refusal !== undefined)
-    return { ...failed('not-sent', `The base_url of ${upstream.id} ${refusal}.`), code: 'ADDRESS_REFUSED' }
+    return { ...failedCall('not-sent', `The base_url of ${upstream.id} ${refusal}.`), code: 'ADDRESS_REFUSED' }
   return {
     kind: 'target',
     url,
@@ -142,8 +142,8 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   readonly #deadlines: Deadlines
   readonly #signal: StopSignal
   #state: 'open' | 'ended' | Error
-  /** Cuts the connection. Once there is one, part of the request may have been sent. */
-  #cut: ((error: Error) => void) | undefined
+  /** Aborts the request in undici. Once there is a connection, part of the request may have been sent. */
+  #abort: ((error: Error) => void) | undefined
   /** Set with the head of the answer. */
   #resumeSocket: (() => void) | undefined
   /** What has arrived and was not read. */
@@ -173,7 +173,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   onConnect(abort: (error?: Error) => void): void {
     // Thrown instead of aborted, which would cost the new connection.
     if (this.#state !== 'open') throw new UpstreamCancelled('The call was cancelled before there was a connection.')
-    this.#cut = abort
+    this.#abort = abort
   }
 
   onHeaders(status: number, raw: readonly Buffer[], resume: () => void): boolean {
@@ -229,7 +229,8 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     if (this.#state !== 'open') return
     const hasHead = this.#resumeSocket !== undefined
     this.#end(hasHead ? asBodyError(error) : error)
-    if (!hasHead) this.#settle(describeFailure(error, { upstreamId: this.#upstreamId, sent: this.#cut !== undefined }))
+    if (!hasHead)
+      this.#settle(describeFailure(error, { upstreamId: this.#upstreamId, sent: this.#abort !== undefined }))
   }
 
   read(): Promise<readonly Buffer[]> {
@@ -274,11 +275,11 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     else reader.resolve(this.#take())
   }
 
-  /** Ends the call from our side. Before there is a connection there is nothing to cut: `onConnect` checks the state. */
+  /** Ends the call from our side. Before there is a connection there is nothing to abort: `onConnect` checks the state. */
   #stop(error: Error): void {
     if (this.#state !== 'open') return
     this.onError(error)
-    this.#cut?.(error)
+    this.#abort?.(error)
   }
 
   #end(state: 'ended' | Error): void {
@@ -326,21 +327,27 @@ interface FailedCall {
 /** Error messages of libraries contain addresses and more: only their codes are repeated. */
 function describeFailure(error: Error, { upstreamId, sent }: FailedCall): UpstreamFailed {
   if (error instanceof UpstreamCancelled)
-    return { ...failed('cancelled', `The call of ${upstreamId} was cancelled.`), ...(sent ? {} : { wasSent: false }) }
+    return {
+      ...failedCall('cancelled', `The call of ${upstreamId} was cancelled.`),
+      ...(sent ? {} : { wasSent: false }),
+    }
   if (error instanceof UpstreamRedirected)
-    return failed('redirected', `${upstreamId} answered with a redirect, which is not followed: check its base_url.`)
+    return failedCall(
+      'redirected',
+      `${upstreamId} answered with a redirect, which is not followed: check its base_url.`,
+    )
   const expired = expiredPhase(error, sent)
   if (expired !== undefined)
-    return { ...failed('timeout', `${upstreamId} was too slow: its ${expired} timeout passed.`), expired }
+    return { ...failedCall('timeout', `${upstreamId} was too slow: its ${expired} timeout passed.`), expired }
   const code = codeOf(error)
-  if (error instanceof AddressRefused) return { ...failed('not-sent', `${error.message}.`), code }
+  if (error instanceof AddressRefused) return { ...failedCall('not-sent', `${error.message}.`), code }
   const failure = sent
-    ? failed('broken-off', `${upstreamId} took the request and broke off${BROKEN[code] ?? ''} (${code}).`)
-    : failed('not-sent', `${upstreamId} could not be reached${reachedWords(code)} (${code}).`)
+    ? failedCall('broken-off', `${upstreamId} took the request and broke off${BROKEN[code] ?? ''} (${code}).`)
+    : failedCall('not-sent', `${upstreamId} could not be reached${reachedWords(code)} (${code}).`)
   return { ...failure, code }
 }
 
-const failed = (reason: UpstreamFailed['reason'], message: string): UpstreamFailed => ({
+const failedCall = (reason: UpstreamFailed['reason'], message: string): UpstreamFailed => ({
   kind: 'failed',
   reason,
   message,

@@ -12,7 +12,7 @@ export function authenticate(context: RequestContext): Authentication | Promise<
   const { request, edge } = context
   const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')
   if (bearer === null) return refused(limitUnauthenticated(context, missingKey(request.headers)))
-  const found = edge.finder.find(bearer[1]!)
+  const found = edge.callers.find(bearer[1]!)
   return found instanceof Promise ? found.then((late) => admitCaller(context, late)) : admitCaller(context, found)
 }
 

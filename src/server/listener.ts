@@ -16,8 +16,8 @@ export interface Edge {
   announceDrain(): void
   /** Accepts no more connections and refuses new requests. Resolves when the last connection has ended. */
   stopAccepting(): Promise<void>
-  /** Breaks every open connection. */
-  cut(): void
+  /** Closes every open connection. */
+  closeAllConnections(): void
 }
 
 /** Node's own default lets a timeout of ten seconds take forty. */
@@ -77,7 +77,7 @@ export function createEdge(services: EdgeServices): Edge {
       setTimeout(closeUnused, FIRST_BYTE_MS).unref()
       return closeServer(server)
     },
-    cut: () => server.closeAllConnections(),
+    closeAllConnections: () => server.closeAllConnections(),
   }
 }
 

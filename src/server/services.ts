@@ -1,6 +1,6 @@
 import type { CountedInputs, RefusedTurnCounter } from '../admin/count-usage.ts'
 import type { SignInServices } from '../admin/sessions.ts'
-import type { CallerFinder, CallerOutcome } from '../auth/callers.ts'
+import type { CallerOutcome, Callers } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { IdempotencyServices, lookUpAnswer } from '../gateway/idempotency.ts'
@@ -50,7 +50,7 @@ export interface EdgeServices {
   readonly loop: Pick<LoopStrain, 'isLate'>
   readonly log: Pick<Log, 'request'>
   readonly metrics: Pick<Metrics, 'requestEnded' | 'turnEnded'>
-  readonly finder: Pick<CallerFinder, 'find' | 'findAgain'>
+  readonly callers: Pick<Callers, 'find' | 'findAgain'>
   /** Limits requests without a valid key, by address. */
   readonly unauthenticatedLimiter: Pick<AddressLimiter, 'take'>
   readonly ledger: Pick<Ledger, 'gate' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>

@@ -8,7 +8,7 @@ import { closeTurn } from './turns.ts'
 describe('admitTurn', () => {
   it('holds the whole cap of the model when the money covers it', () => {
     const ledgerState = stateWith(1_000_000n)
-    expect(admitAt(ledgerState, admitOf())).toMatchObject({ kind: 'held', cap: 4096, hold: 1000n + 4096n })
+    expect(admitAt(ledgerState, admitOf())).toMatchObject({ kind: 'held', cap: 4096, heldAmount: 1000n + 4096n })
   })
 
   it('chooses a quarter of what is left after the input when the maximum is not affordable', () => {

@@ -125,7 +125,7 @@ export interface OpenTurn {
   readonly account: AccountRow
   readonly model: string
   readonly priceVersion: number
-  readonly hold: NanoUsd
+  readonly heldAmount: NanoUsd
   readonly buckets: readonly Bucket[]
   readonly counted: readonly CountedSpend[]
   /** The limits it was admitted under, with its cost in each. */
@@ -208,7 +208,7 @@ export interface ReceiptOpened {
   readonly buckets: readonly BucketRow[]
   /** Names of the spend caps that it counts against. */
   readonly caps: readonly string[]
-  readonly hold: NanoUsd
+  readonly heldAmount: NanoUsd
   readonly cap: number
   readonly outputBound: number
   readonly inputEstimate: number

@@ -60,8 +60,11 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
   const result: AttemptResult = cancellation.abortReason
     ? stopped(cancellation.abortReason)
     : {
-        ...{ kind: 'failed', failsOnEveryLane: false, mayBeBilled: false, verdict: undefined },
+        kind: 'failed',
         problem: problemOf(services, lanes, progress),
+        failsOnEveryLane: false,
+        mayBeBilled: false,
+        verdict: undefined,
       }
   return { result, lane: last, attempts, firstContentAt: undefined }
 }
@@ -232,7 +235,11 @@ function secondsUntilRetry(
 }
 
 const PLAIN: AttemptOptions = {
-  ...{ rulesApplied: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, repeated: false },
+  rulesApplied: 0,
+  withoutFields: [],
+  withoutSeals: false,
+  withoutNativeCompaction: false,
+  repeated: false,
 }
 
 /** What a retry rule decides on: with which options the same lane is called again, if at all. */

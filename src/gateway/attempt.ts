@@ -53,7 +53,7 @@ export interface FailedLane {
   /** The lane does not accept the sealed reasoning that it was given back. */
   readonly refusesSeals?: boolean
   /** The model wrote malformed output, such as an invalid tool call: the same request usually succeeds when sent once more. */
-  readonly malformedOutput?: boolean
+  readonly malformedOutput?: boolean | undefined
 }
 
 /** What a provider has produced: its own count, or what was seen of the answer. */

@@ -84,7 +84,8 @@ const STOPPED_OUTCOMES = {
 function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): EndingCharge {
   const { usage: counted } = produced
   const usage = counted ? clampUsage(counted, bounds, bounds.model.contextTokens) : estimateUsage(produced, bounds)
-  return { outcome, owed: { usage, ...priceUsage(bounds.price, usage) } }
+  const { tier, cost } = priceUsage(bounds.price, usage)
+  return { outcome, owed: { usage, tier, cost } }
 }
 
 const free = (outcome: TurnOutcome): EndingCharge => ({ outcome, owed: undefined })

@@ -62,7 +62,8 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   const fingerprint = await digests.fingerprintOf(call.body)
   // Nothing may wait between this check and the lookup: the ledger could be read back meanwhile.
   if (!ledger.gate.open) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
-  const scope = digests.scopeOf({ ...call, key: caller.key })
+  const { method, path, idempotencyKey } = call
+  const scope = digests.scopeOf({ key: caller.key, method, path, idempotencyKey })
   const { claim, at, durable, release } = await ledger.lookUpClaim(scope)
   if (claim === undefined) {
     return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + keptMs }, release }

@@ -32,10 +32,12 @@ export interface AnswerConversion {
   /** For an answer that streams. */
   adapter(): StreamAdapter
   /** Set where the provider compacts the conversation, and a summary is possible instead. */
-  readonly nativeCompaction?: {
-    /** The provider answered without a compaction. */
-    hasFailed(): boolean
-  }
+  readonly nativeCompaction?:
+    | {
+        /** The provider answered without a compaction. */
+        hasFailed(): boolean
+      }
+    | undefined
   /** For a JSON answer, where the lane may be asked for one. */
   relayReply?(reply: ReceivedReply): EncodedReply
 }
@@ -69,28 +71,40 @@ interface LaneCall {
 /** Relays or translates: writes the request for the lane. A promise only where the request has to be parsed as a conversation. */
 export function prepareCall(given: LaneCall): PreparedCall | Promise<PreparedCall> {
   const call = given.options.withoutSeals ? withoutSeals(given) : given
-  const { lane, request, encoder, dialect, effort, outputCap, cacheSalt, model } = call
-  const { delivery } = request
-  const { passFields } = model
-  const plain = { model: lane.model, origin: lane.origin, effort, outputCap, delivery, cacheSalt, passFields }
+  const { request, encoder, dialect } = call
   if (request.protocol === 'chat') {
     if (encoder.protocol !== 'chat' || dialect.wire !== 'chat' || !chat.canRewrite(request, dialect))
       return translate(call)
-    const target = { ...plain, dialect }
+    const target = relayTargetOf(call, dialect, request.delivery)
     return relay(encoder, target, chat.rewriteRequest(request, target))
   }
   if (encoder.protocol !== 'responses') throw new Error('a Responses request needs a Responses encoder')
   if (dialect.wire === 'responses' && isCompactedByLane(call, request, dialect.compacts)) {
-    const laneRequest = responses.rewriteRequest(withTrigger(request), { ...plain, dialect, delivery: 'stream' })
+    const laneRequest = responses.rewriteRequest(withTrigger(request), relayTargetOf(call, dialect, 'stream'))
     return compactNatively(call, encoder, laneRequest)
   }
   if (request.compacts !== undefined) return compactBySummary(call, encoder)
   if (dialect.wire === 'responses' && responses.canRewrite(request, dialect)) {
-    const target = { ...plain, dialect }
+    const target = relayTargetOf(call, dialect, request.delivery)
     return relay(encoder, target, responses.rewriteRequest(request, target))
   }
   return translate(call)
 }
+
+const relayTargetOf = <Dialect>(
+  { lane, effort, outputCap, cacheSalt, model }: LaneCall,
+  dialect: Dialect,
+  delivery: Delivery,
+): RelayTarget<Dialect> => ({
+  model: lane.model,
+  origin: lane.origin,
+  effort,
+  outputCap,
+  dialect,
+  delivery,
+  cacheSalt,
+  passFields: model.passFields,
+})
 
 /** The lane has refused the seals: it gets none back, and none are asked for. */
 const withoutSeals = (call: LaneCall): LaneCall => ({
@@ -129,13 +143,12 @@ function compactNatively(
   laneRequest: LaneRequest,
 ): PreparedCall {
   const reader = createNativeCompactionReader(lane.origin)
-  const canFallBack = request.boundTo === undefined
   return {
     laneRequest,
     conversion: {
       delivery: 'stream',
       adapter: () => encoder.compact(reader),
-      ...(canFallBack ? { nativeCompaction: { hasFailed: () => reader.hasFailed } } : {}),
+      nativeCompaction: request.boundTo === undefined ? { hasFailed: () => reader.hasFailed } : undefined,
     },
   }
 }
@@ -189,8 +202,15 @@ const bytesOf = async (body: Fields, request: TurnRequest): Promise<Buffer> =>
   restoreNumbers(await writeInPieces(body, request.body.bytes.length))
 
 const laneTargetOf = ({ lane, dialect, request, effort, outputCap, cacheSalt }: LaneCall): LaneTarget<LaneDialect> => ({
-  ...{ model: lane.model, origin: lane.origin, promptCache: lane.promptCache, dialect },
-  ...{ effort, outputCap, cacheSalt, client: request.protocol, delivery: 'stream' },
+  model: lane.model,
+  origin: lane.origin,
+  promptCache: lane.promptCache,
+  dialect,
+  effort,
+  outputCap,
+  cacheSalt,
+  client: request.protocol,
+  delivery: 'stream',
 })
 
 const readerOf = ({ lane, dialect, mint }: LaneCall) => codecs.createEventReader({ dialect, origin: lane.origin }, mint)

@@ -68,7 +68,10 @@ async function readResponsesTurn(
   if (opened.kind === 'refused') return opened
   const { sealed, boundTo, hasTrigger } = opened
   return parseResponsesRequest(opened.body, {
-    ...{ sealed, boundTo, previousResponseId: expanded.previous, previousItems: expanded.previousItems },
+    sealed,
+    boundTo,
+    previousResponseId: expanded.previous,
+    previousItems: expanded.previousItems,
     compacts: isCompactEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
     // The endpoint for compactions answers with no response object.
     storable: deps.responses.keeps && !isCompactEndpoint ? storableInput(expanded, hasTrigger) : undefined,
@@ -128,7 +131,8 @@ export async function openInput(
 ): Promise<OpenedInput> {
   const { body } = expanded
   const { input } = body.value
-  if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
+  if (!Array.isArray(input))
+    return { kind: 'opened', body, hasTrigger: false, sealed: NOTHING_SEALED, boundTo: undefined }
   const opened = await openSealed(envelopes, input)
   if (opened.kind === 'refused') return opened
   const { sealed, compactions } = opened
@@ -143,7 +147,7 @@ export async function openInput(
   return { kind: 'opened', body: replaced.body, hasTrigger, sealed, boundTo }
 }
 
-const NOTHING_SEALED = { sealed: new Map<string, Opaque>(), boundTo: undefined }
+const NOTHING_SEALED = new Map<string, Opaque>()
 
 interface OpenedItems {
   readonly kind: 'opened'

@@ -118,9 +118,17 @@ export function createResponsesEncoder(
   const { request, requestId, caller, program, entry, effort } = turn
   const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
   return new ResponsesEncoder({
-    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen, program },
+    request,
+    model: entry.id,
+    effort,
+    requestId,
+    mint,
+    now,
+    mayOpen,
+    program,
     responseId: mint.responseId(),
-    ...{ sealReasoning, sealCompaction },
+    sealReasoning,
+    sealCompaction,
     createdAt: Math.floor(now() / 1000),
   })
 }

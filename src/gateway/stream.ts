@@ -58,17 +58,21 @@ export async function relayStream(
   attempt: LaneAttempt,
   { body, adapter }: StreamedAnswer,
 ): Promise<AttemptResult> {
-  const { nowMicros } = services
-  const { frameBytesMax } = services.bounds
+  const { nowMicros, bounds } = services
   const stream: RelayedStream = {
-    ...{ turn, attempt, adapter, nowMicros },
-    ...{ progressAt: attempt.calledAt, hasOutput: false, silentMicros: 0 },
+    turn,
+    attempt,
+    adapter,
+    nowMicros,
+    progressAt: attempt.calledAt,
+    hasOutput: false,
+    silentMicros: 0,
   }
   const { state } = adapter
   const { sink, hold, cancellation } = turn
   const { bytesPerToken } = turn.entry.model
   const outputBytesMax = attempt.outputCap * turn.request.choices * BYTES_PER_TOKEN_MAX
-  const splitter = new FrameSplitter({ frameBytesMax })
+  const splitter = new FrameSplitter({ frameBytesMax: bounds.frameBytesMax })
   let endUsageWait: (() => void) | undefined
   let ready: Buffer[] = []
   let heldBytes = 0
@@ -105,8 +109,7 @@ export async function relayStream(
         const drained = sink.write(joinBuffers(ready))
         ready = []
         // After a disconnect nothing is delivered.
-        if (!sink.disconnected)
-          hold.mark(Math.ceil((adapter.state.outputBytes - adapter.state.heldBytes) / bytesPerToken))
+        if (!sink.disconnected) hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))
         if (drained) {
           await drained
           // The provider was not read for a while.
@@ -114,7 +117,7 @@ export async function relayStream(
         }
       }
       if (failure) return resultOfFailure(stream, failure, ready)
-      if (heldBytes > HELD_FRAMES_MAX * frameBytesMax)
+      if (heldBytes > HELD_FRAMES_MAX * bounds.frameBytesMax)
         return failedLane(overloadedFault('Server error: the provider sent too much before its first content.'))
       if (isComplete(stream)) cancellation.answerIsComplete = true
       if (isOver) break

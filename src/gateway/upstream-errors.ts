@@ -85,7 +85,7 @@ export function refusedByProvider(
     mayBeBilled: false,
     verdict: verdictOfRefusal(kind, error, retryAfterMs),
     refusesSeals: refusesSeals(error),
-    ...(error.malformedOutput ? { malformedOutput: true } : {}),
+    malformedOutput: error.malformedOutput,
   }
 }
 

@@ -32,7 +32,7 @@ interface Progress {
  * for the lane whose circuit will be half-open first.
  */
 export async function attemptLanes(services: TurnServices, turn: Turn, lanes: readonly Lane[]): Promise<ProviderRun> {
-  const { health, retries, nowMicros } = services
+  const { health, retryBudget, nowMicros } = services
   const { cancellation, caller } = turn
   const progress: Progress = { attempts: [], failures: [], last: undefined, attemptsLeft: ATTEMPTS_MAX }
   const beganAt = nowMicros()
@@ -43,7 +43,7 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
       if (permit === undefined) continue
       // A lane that only cannot serve this one request does not count against the retry budget.
       const isRetry = progress.failures.some(({ result }) => result.verdict !== undefined)
-      if (isRetry && !retries.take(turn.entry.model)) {
+      if (isRetry && !retryBudget.take(turn.entry.model)) {
         permit.release?.()
         // The first failure is the answer.
         progress.failures.length = 1
@@ -95,7 +95,7 @@ async function attemptLane(
   progress: Progress,
   { lane, permit }: PermittedLane,
 ): Promise<ProviderRun | undefined> {
-  const { capabilities, retries, nowMicros } = services
+  const { capabilities, retryBudget, nowMicros } = services
   const { cancellation } = turn
   const { attempts, failures } = progress
   progress.attemptsLeft--
@@ -111,7 +111,7 @@ async function attemptLane(
   }
   let result: AttemptResult
   try {
-    let options: AttemptOptions | undefined = PLAIN
+    let options: AttemptOptions | undefined = DEFAULT_OPTIONS
     do {
       // A cancel before the call costs nothing.
       if (cancellation.abortReason) {
@@ -134,7 +134,7 @@ async function attemptLane(
     if (result.kind === 'finished') {
       attempt.firstContentAt ??= nowMicros()
       permit.report(SUCCEEDED)
-      retries.succeeded(turn.entry.model)
+      retryBudget.succeeded(turn.entry.model)
     } else if (result.kind === 'broken-off') {
       permit.report({ kind: 'failed' })
     } else if (result.kind === 'failed' && result.verdict !== undefined) {
@@ -199,6 +199,7 @@ function problemOf(services: TurnServices, lanes: readonly Lane[], { failures }:
     return withRetryAfter(commonProblem(failures.map(({ result }) => result.problem)), retryAfterSeconds)
   }
   const circuits = lanes.flatMap((lane) => health.openCircuitOf(lane) ?? [])
+  // Every lane has answered 429 lately.
   if (circuits.length > 0 && circuits.every(({ reason }) => reason === 'busy')) {
     const what = 'Every provider of this model is limiting requests at the moment (rate limit).'
     return retryableProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })
@@ -234,7 +235,7 @@ function secondsUntilRetry(
   return Math.min(...waits, RETRY_SECONDS_MAX)
 }
 
-const PLAIN: AttemptOptions = {
+const DEFAULT_OPTIONS: AttemptOptions = {
   rulesApplied: 0,
   withoutFields: [],
   withoutSeals: false,
@@ -243,7 +244,7 @@ const PLAIN: AttemptOptions = {
 }
 
 /** What a retry rule decides on: with which options the same lane is called again, if at all. */
-interface FailedCall {
+interface FailedAttempt {
   readonly services: TurnServices
   readonly turn: Turn
   readonly lane: Lane
@@ -253,14 +254,14 @@ interface FailedCall {
   readonly called: CalledLane
 }
 
-const retryOptions = (call: FailedCall): AttemptOptions | undefined =>
+const retryOptions = (call: FailedAttempt): AttemptOptions | undefined =>
   withoutField(call) ?? withoutSeals(call) ?? withoutNativeCompaction(call) ?? repeated(call)
 
 /** A server that refuses more fields than these is not a server that we know. */
 const RULES_A_TURN_MAX = 3
 
 /** A field that we add is learned for all turns; one that the client sent is left out of this turn only. */
-function withoutField({ services, lane, dialect, options, called }: FailedCall): AttemptOptions | undefined {
+function withoutField({ services, lane, dialect, options, called }: FailedAttempt): AttemptOptions | undefined {
   const { refusal } = called
   if (refusal?.kind !== 'unsupported-field' || options.rulesApplied >= RULES_A_TURN_MAX) return undefined
   const rulesApplied = options.rulesApplied + 1
@@ -271,14 +272,14 @@ function withoutField({ services, lane, dialect, options, called }: FailedCall):
 }
 
 /** Earlier reasoning is not worth a failed turn. A Chat relay gives back nothing but what its client sent. */
-function withoutSeals({ turn: { request }, dialect, options, result }: FailedCall): AttemptOptions | undefined {
+function withoutSeals({ turn: { request }, dialect, options, result }: FailedAttempt): AttemptOptions | undefined {
   if (!result.refusesSeals || options.withoutSeals) return undefined
   const mayGiveSeals = request.protocol === 'responses' ? request.sealed.size > 0 : dialect.wire !== 'chat'
   return mayGiveSeals ? { ...options, withoutSeals: true } : undefined
 }
 
 /** After a slip of the model, the only lane of a model gets the same request once more; otherwise the next lane gets it. */
-function repeated({ turn, options, result }: FailedCall): AttemptOptions | undefined {
+function repeated({ turn, options, result }: FailedAttempt): AttemptOptions | undefined {
   if (turn.entry.model.lanes.length !== 1 || options.repeated || !result.malformedOutput) return undefined
   return { ...options, repeated: true }
 }
@@ -286,7 +287,7 @@ function repeated({ turn, options, result }: FailedCall): AttemptOptions | undef
 /** How a server may refuse that does not know compaction. */
 const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])
 
-function withoutNativeCompaction({ services, lane, options, called }: FailedCall): AttemptOptions | undefined {
+function withoutNativeCompaction({ services, lane, options, called }: FailedAttempt): AttemptOptions | undefined {
   const { conversion, refusal } = called
   if (conversion.nativeCompaction === undefined) return undefined
   const hasFailed = conversion.nativeCompaction.hasFailed()

@@ -97,7 +97,7 @@ export function decideEnding(
   estimator: LaneEstimator,
   nowMicros: number,
 ): { readonly ending: Ending; readonly estimateError: number | undefined } {
-  const { startedAt, cameFrom, admitRequest, entry, price, inputBound, hold, request, sink } = turn
+  const { startedAt, previousOrigin, admitRequest, entry, price, inputBound, hold, request, sink } = turn
   const { result, lane, firstContentAt } = run
   const { inputEstimate, cachedEstimate } = admitRequest
   const { model } = entry
@@ -113,7 +113,7 @@ export function decideEnding(
     headSent: sink.phase !== 'quiet',
   }
   const { outcome, owed } = decideCharge(run, bounds)
-  const leftItsLane = owed !== undefined && cameFrom !== undefined && lane?.origin !== cameFrom
+  const leftItsLane = owed !== undefined && previousOrigin !== undefined && lane?.origin !== previousOrigin
   const ending: Ending = {
     outcome,
     owed,
@@ -172,10 +172,10 @@ export function estimateUsage(produced: Produced, bounds: EndingBounds): Metered
 
 function outputBeyond(counted: Usage, produced: Produced, { estimator, bytesPerToken }: EndingBounds) {
   const { countedBytes = 0, outputBytes } = produced
-  const taken = estimator.wordTokens({ outputBytes: countedBytes }, bytesPerToken)
+  const estimated = estimator.contentTokens({ outputBytes: countedBytes }, bytesPerToken)
   // A count that grows with the answer is better than its bytes: only the bytes since then are estimated.
-  if (taken > 0 && counted.output * 2 >= taken) {
-    const since = estimator.wordTokens({ outputBytes: outputBytes - countedBytes }, bytesPerToken)
+  if (estimated > 0 && counted.output * 2 >= estimated) {
+    const since = estimator.contentTokens({ outputBytes: outputBytes - countedBytes }, bytesPerToken)
     return { output: counted.output + since, reasoning: counted.reasoning }
   }
   const { output, reasoning } = estimator.outputOf(produced, bytesPerToken)
@@ -195,7 +195,7 @@ function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bound
     if (!isWhole || estimate.output > 0) error = Number(priceUsage(bounds.price, estimate).cost) / Number(owed.cost) - 1
   }
   // The data of images and files does not tell how many tokens text has.
-  const inputTaken = request.otherInputs.length === 0 ? bounds.inputEstimate : 0
-  bounds.estimator.learn(used, owed.usage, { bytesPerToken: bounds.bytesPerToken, inputTaken })
+  const inputEstimate = request.otherInputs.length === 0 ? bounds.inputEstimate : 0
+  bounds.estimator.learn(used, owed.usage, { bytesPerToken: bounds.bytesPerToken, inputEstimate })
   return error
 }

@@ -48,7 +48,7 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
       health,
       retryWait,
       nowMicros: () => time.now,
-      retries: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
+      retryBudget: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
       send: ({ model }) => Promise.resolve(plays[Number(model.slice('lane-'.length))]!('stream')),
     })
     const asked = attempts.map(({ lane }) => lane.slice('demo/'.length))

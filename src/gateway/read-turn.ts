@@ -251,7 +251,7 @@ const NOTHING = Buffer.alloc(0)
  * Called for requests of `RELEASED_BYTES_MIN` or more. After the first content there is no failover, so most turns do not need the body of their request any more. What was written
  * for the lane stays, because the HTTP client holds a body until its answer has ended.
  */
-export function releaseBody({ seen }: TurnServices, turn: Turn): void {
+export function releaseBody({ seenPrefixes }: TurnServices, turn: Turn): void {
   const { request, encoder, prompt, price } = turn
   const bytes = bytesUntilContent(request)
   // A stored response needs its input at the end, and so does a compaction.
@@ -260,7 +260,7 @@ export function releaseBody({ seen }: TurnServices, turn: Turn): void {
     return
   }
   const kept = bytes - request.body.bytes.length - sealedBytes(request)
-  if (prompt) seen.digest(prompt, { isWanted: price.cachedInput < price.input })
+  if (prompt) seenPrefixes.digest(prompt, { isWanted: price.cachedInput < price.input })
   if (encoder.protocol === 'responses') encoder.forgetBody()
   request.body.bytes = NOTHING
   request.body.members = []

@@ -65,7 +65,7 @@ const CALLER_CHECKS_MAX = 5
 
 /** Adds what lives as long as the turn runs, and closes it when the turn has ended. */
 async function runTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTurn): Promise<TurnRecord> {
-  const { request, requestId, claim, caller, entry, lanes, cameFrom } = planned
+  const { request, requestId, claim, caller, entry, lanes, previousOrigin } = planned
   const { random, health, mint, now } = services
   const contentGate = { isOpen: false }
   const encoder: TurnEncoder =
@@ -73,16 +73,16 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
       ? createChatEncoder({ request, model: entry.id, requestId, mint, now })
       : createResponsesEncoder(services, { ...planned, request }, () => contentGate.isOpen)
   const isStored = request.protocol === 'responses' && request.storedInput !== undefined
-  const keeping = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
-  const gateOpened = openContentGate(contentGate, hold, keeping)
-  const sink = keeping?.sink ?? planned.sink
+  const keeper = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
+  const gateOpened = openContentGate(contentGate, hold, keeper)
+  const sink = keeper?.sink ?? planned.sink
   sink.onSilence(() => encoder.keepAlive())
   // A cap that the client chose is not announced.
   if (request.outputCap === undefined) sink.announce({ 'x-millrace-max-output-tokens': String(hold.cap) })
   if (request.ignoredTools.length > 0) sink.announce(ignoredToolsHeader(request.ignoredTools))
   // With an idempotency key the client may fetch the answer later, so a disconnect does not stop the turn.
   const cancellation = new Cancellation(services, caller.account, claim === undefined ? sink : undefined)
-  const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeping, contentGate: gateOpened, cancellation })
+  const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeper, contentGate: gateOpened, cancellation })
   try {
     // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
     const problem = hold.mayCallBeforeDurable ? undefined : await turn.contentGate
@@ -91,17 +91,17 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
       : await attemptLanes(
           services,
           turn,
-          lanes.length === 1 ? lanes : planLanes(lanes, { random, shareOf: health.shareOf, origin: cameFrom }),
+          lanes.length === 1 ? lanes : planLanes(lanes, { random, shareOf: health.shareOf, origin: previousOrigin }),
         )
     return await endTurn(services, turn, run)
   } catch (error) {
     const wasQuiet = sink.phase === 'quiet'
     sendInternalError(turn)
-    if (keeping) await (wasQuiet ? keeping.forget() : keeping.end('internal_error'))
+    if (keeper) await (wasQuiet ? keeper.forget() : keeper.end('internal_error'))
     throw error
   } finally {
     cancellation.release()
-    keeping?.release()
+    keeper?.release()
   }
 }
 
@@ -137,10 +137,10 @@ export function createResponsesEncoder(
 async function openContentGate(
   gate: { isOpen: boolean },
   hold: AdmittedTurn,
-  keeping: AnswerKeeper | undefined,
+  keeper: AnswerKeeper | undefined,
 ): Promise<Problem | undefined> {
   if ((await hold.durable) !== 'durable') return ledgerUnavailable()
-  const begun = keeping?.begun
+  const begun = keeper?.begun
   if (begun !== undefined && !(await begun)) {
     const what =
       'The response cannot be stored at the moment; to run the request without storing it, set "store": false.'
@@ -152,16 +152,17 @@ async function openContentGate(
 
 /** After the provider: what the turn costs, the kept answer, the settle, the final frames. */
 async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Promise<TurnRecord> {
-  const { sink, keeping, prompt, price, keys, cameFrom } = turn
-  const { sticky, seen, ledger } = services
+  const { sink, keeper, prompt, price, conversationKeys, previousOrigin } = turn
+  const { sticky, seenPrefixes, ledger } = services
   const decided = decideEnding(turn, run, services.estimators.of(run.lane?.id ?? ''), services.nowMicros())
   let { ending } = decided
   if (ending.owed) {
     // A provider has read the conversation, and has it in its cache for a while.
-    if (run.lane && keys) sticky.remember(keys, { origin: run.lane.origin, cameFrom })
-    if (prompt && price.cachedInput < price.input) seen.remember(prompt)
+    if (run.lane && conversationKeys)
+      sticky.remember(conversationKeys, { origin: run.lane.origin, previousOrigin: previousOrigin })
+    if (prompt && price.cachedInput < price.input) seenPrefixes.remember(prompt)
   }
-  const keptFrames = keeping && createKeptFrames(turn, run.result, ending.owed)
+  const keptFrames = keeper && createKeptFrames(turn, run.result, ending.owed)
   if (keptFrames) ending = await keepAnswer(turn, run.result, ending, keptFrames)
   const settled = await turn.hold.settle(ending)
   // A keep-alive may have sent the head meanwhile.
@@ -169,7 +170,7 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
   if (wasQuiet) sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)))
   const sentProblem = deliverEnd(turn, { result: run.result, owed: ending.owed, keptFrames }, settled)
   // After an error status the client must find nothing.
-  if (keeping) await (sentProblem && wasQuiet ? keeping.forget() : keeping.end(ending.outcome))
+  if (keeper) await (sentProblem && wasQuiet ? keeper.forget() : keeper.end(ending.outcome))
   const isSettled = settled.kind === 'settled'
   return {
     model: turn.entry.model.id,
@@ -189,18 +190,18 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
 
 /** Keeps a complete answer before its charge, which it already states. */
 async function keepAnswer(
-  { hold, keeping }: Turn,
+  { hold, keeper }: Turn,
   result: AttemptResult,
   ending: Ending,
   keptFrames: KeptFrames,
 ): Promise<Ending> {
   const { owed } = ending
-  if (!keeping || !owed || (result.kind !== 'finished' && result.kind !== 'broken-off')) return ending
+  if (!keeper || !owed || (result.kind !== 'finished' && result.kind !== 'broken-off')) return ending
   // R1: an answer that may be fetched counts as delivered, and without a hold it could not be charged after a crash.
   if ((await hold.durable) !== 'durable') return ending
   const { charge } = chargeWithin(hold.heldAmount, owed)
   const settled = result.kind === 'finished' ? { charge, tier: owed.tier } : undefined
-  return keeping.keep(ending, { encode: () => keptFrames.encode(settled), forget: keptFrames.forget })
+  return keeper.keep(ending, { encode: () => keptFrames.encode(settled), forget: keptFrames.forget })
 }
 
 function refuseTurn(

@@ -97,11 +97,7 @@ export async function relayStream(
       if (hasContent && attempt.firstContentAt === undefined) {
         const problem = await turn.contentGate
         if (problem) return { kind: 'withheld', problem }
-        attempt.firstContentAt = nowMicros()
-        attempt.permit.report(SUCCEEDED)
-        // The next turn of the conversation may begin before this one ends.
-        if (turn.keys) services.sticky.remember(turn.keys, { origin: attempt.lane.origin, cameFrom: turn.cameFrom })
-        if (turn.request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
+        onFirstContent(services, turn, attempt)
       }
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) heldBytes += length
@@ -134,6 +130,16 @@ export async function relayStream(
 }
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
+
+/** From here on there is no failover. */
+function onFirstContent(services: TurnServices, turn: Turn, attempt: LaneAttempt): void {
+  attempt.firstContentAt = services.nowMicros()
+  attempt.permit.report(SUCCEEDED)
+  const { conversationKeys, previousOrigin, request } = turn
+  // The next turn of the conversation may begin before this one ends.
+  if (conversationKeys) services.sticky.remember(conversationKeys, { origin: attempt.lane.origin, previousOrigin })
+  if (request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
+}
 
 interface ReadFrames {
   /** What goes to the client, in as few pieces as it came. */
@@ -198,7 +204,7 @@ function producedOf(stream: RelayedStream): Produced {
     countedBytes: state.countedBytes,
     inputCounted: state.inputCounted,
     outputBytes: state.outputBytes,
-    wordFrames: state.contentFrames,
+    contentFrames: state.contentFrames,
     calls: state.calls,
     silentMs: Math.round(silentMicros / 1000),
     hiding: stream.attempt.hiding,

@@ -30,14 +30,14 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly callers: Pick<Callers, 'findAgain' | 'changes'>
   readonly sticky: StickyLanes
   readonly estimators: LaneEstimators
-  readonly seen: SeenPrefixes
+  readonly seenPrefixes: SeenPrefixes
   /** Sealed reasoning kept for Chat clients, which cannot carry it. */
   readonly callSeals: CallSealMemory
   readonly cacheSaltOf: (account: AccountId) => string
   readonly send: Send
   readonly capabilities: LearnedCapabilities
   readonly health: LaneHealth
-  readonly retries: RetryBudget
+  readonly retryBudget: RetryBudget
   readonly retryWait: RetryWait
   readonly mint: MintIds
   readonly seals: Seals
@@ -64,9 +64,9 @@ export interface PlannedTurn extends TurnInput {
   readonly admitRequest: AdmitRequest
   readonly inputBound: number
   /** Undefined with one lane: there is nothing to stay on. */
-  readonly keys: ConversationKeys | undefined
+  readonly conversationKeys: ConversationKeys | undefined
   /** The origin of the lane that the conversation was on. */
-  readonly cameFrom: string | undefined
+  readonly previousOrigin: string | undefined
 }
 
 /** A running turn: the planned one, completed when its hold is placed. */
@@ -79,6 +79,6 @@ export interface Turn extends PlannedTurn {
    */
   readonly contentGate: Promise<Problem | undefined>
   /** Undefined for most turns: nothing of the answer is kept. */
-  readonly keeping: AnswerKeeper | undefined
+  readonly keeper: AnswerKeeper | undefined
   readonly cancellation: Cancellation
 }

@@ -120,9 +120,10 @@ function quoting({ message }: ProviderError): { readonly quote?: string } {
 }
 
 /**
- * For example a 429: `classifyRefusal` names it `throttled` (or `credential`, if the provider's account has no quota). The lane's
- * circuit opens as `busy` for its Retry-After, else for a second that doubles; `attempt-lanes.ts` calls the next lane. If all
- * lanes fail, the client gets `upstream_busy`, a 429 with Retry-After, and pays nothing.
+ * What a provider's error status does, for example a 429: `classifyRefusal` names it `throttled` (or `credential`, if the
+ * provider's account has no quota). `verdictOfRefusal` opens the lane's circuit as `busy` for its Retry-After, else for a second
+ * that doubles (`BUSY` in `routing/circuit-breaker.ts`). `attempt-lanes.ts` fails over to the next lane. If all lanes fail, the
+ * client gets `upstream_busy`, a 429 with Retry-After, and pays nothing.
  */
 function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Refusal): LaneFault {
   switch (kind) {

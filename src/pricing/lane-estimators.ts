@@ -6,7 +6,7 @@ export interface SeenWork {
   /** Bytes of text, reasoning and calls. */
   readonly outputBytes: number
   /** Frames of a stream with some of them. */
-  readonly wordFrames?: number
+  readonly contentFrames?: number
   /** Tool calls that have begun. */
   readonly calls?: number
   /** Of a stream: for how long nothing came. */
@@ -88,7 +88,7 @@ export class LaneEstimator {
   /** Tokens of input for each one by the catalogue's ratio. */
   inputFactor = 1
   /** Sums of the estimated and of the counted input. */
-  #inputTaken = INPUT_EVIDENCE
+  #inputEstimate = INPUT_EVIDENCE
   #inputCounted = INPUT_EVIDENCE
   /** Seconds of silence over hidden tokens, and of JSON answers over all tokens. */
   readonly #silence = new Line(ASSUMED_SECONDS)
@@ -108,35 +108,35 @@ export class LaneEstimator {
     const mayHide =
       silentMs !== undefined && hiding !== 'no' && (this.#hides ?? (hiding === 'known' ? 1 : 0)) >= HIDES_FROM
     const reasoning = mayHide ? Math.round(this.#silence.tokensIn(silentMs / 1000)) : 0
-    return { output: reasoning + this.wordTokens(work, bytesPerToken), reasoning }
+    return { output: reasoning + this.contentTokens(work, bytesPerToken), reasoning }
   }
 
-  wordTokens(work: SeenWork, bytesPerToken: number): number {
-    const { taken, isTokenEach } = takenFor(work, bytesPerToken)
+  contentTokens(work: SeenWork, bytesPerToken: number): number {
+    const { visible, isTokenEach } = visibleTokensOf(work, bytesPerToken)
     const line = isTokenEach ? this.#frames : this.#bytes
-    if (line.points === 0) return Math.ceil(taken)
+    if (line.points === 0) return Math.ceil(visible)
     const { before, each } = line
     // The tokens around the text do not appear at once.
-    const around = (Math.min(before, AROUND_MAX) * taken) / (taken + AROUND_MAX)
-    return Math.ceil(taken * Math.min(Math.max(each, FACTOR_MIN), FACTOR_MAX) + around)
+    const around = (Math.min(before, AROUND_MAX) * visible) / (visible + AROUND_MAX)
+    return Math.ceil(visible * Math.min(Math.max(each, FACTOR_MIN), FACTOR_MAX) + around)
   }
 
-  /** From a complete answer with the provider's own usage. `inputTaken`: its input by the catalogue's ratio. */
-  learn(work: SeenWork, usage: Usage, known: { readonly bytesPerToken: number; readonly inputTaken: number }): void {
-    const { taken, isTokenEach } = takenFor(work, known.bytesPerToken)
+  /** From a complete answer with the provider's own usage. `inputEstimate`: its input by the catalogue's ratio. */
+  learn(work: SeenWork, usage: Usage, known: { readonly bytesPerToken: number; readonly inputEstimate: number }): void {
+    const { visible, isTokenEach } = visibleTokensOf(work, known.bytesPerToken)
     // Some servers send all of their reasoning, some none, and both count it: it was hidden if what was sent is nearer to the
     // output without it than to all of it.
     const answer = Math.max(usage.output - usage.reasoning, 1)
-    const hidden = taken * taken < answer * usage.output ? usage.reasoning : 0
+    const hidden = visible * visible < answer * usage.output ? usage.reasoning : 0
     const line = isTokenEach ? this.#frames : this.#bytes
-    line.learn(taken, usage.output - hidden)
-    const { inputTaken } = known
+    line.learn(visible, usage.output - hidden)
+    const { inputEstimate } = known
     const inputCounted = inputTokensOf(usage)
-    if (inputTaken > 0 && inputCounted > 0) {
-      const weight = Math.min(1, INPUT_EVIDENCE_MAX / Math.max(inputTaken, inputCounted))
-      this.#inputTaken = this.#inputTaken * KEPT + inputTaken * weight
+    if (inputEstimate > 0 && inputCounted > 0) {
+      const weight = Math.min(1, INPUT_EVIDENCE_MAX / Math.max(inputEstimate, inputCounted))
+      this.#inputEstimate = this.#inputEstimate * KEPT + inputEstimate * weight
       this.#inputCounted = this.#inputCounted * KEPT + inputCounted * weight
-      this.inputFactor = Math.min(Math.max(this.#inputCounted / this.#inputTaken, FACTOR_MIN), FACTOR_MAX)
+      this.inputFactor = Math.min(Math.max(this.#inputCounted / this.#inputEstimate, FACTOR_MIN), FACTOR_MAX)
     }
     if (work.wholeMs !== undefined) this.#wholes.learn(usage.output, Math.max(work.wholeMs / 1000, SECONDS_MIN))
     if (work.silentMs === undefined || work.hiding === 'no') return
@@ -147,11 +147,16 @@ export class LaneEstimator {
 }
 
 /** One token a frame where frames have the length of tokens, else tokens from bytes by the catalogue's ratio. */
-function takenFor(work: SeenWork, bytesPerToken: number): { readonly taken: number; readonly isTokenEach: boolean } {
-  const { outputBytes, wordFrames = 0, calls = 0 } = work
+function visibleTokensOf(
+  work: SeenWork,
+  bytesPerToken: number,
+): { readonly visible: number; readonly isTokenEach: boolean } {
+  const { outputBytes, contentFrames = 0, calls = 0 } = work
   const isTokenEach =
-    wordFrames > 0 && outputBytes >= wordFrames * TOKEN_BYTES_MIN && outputBytes <= wordFrames * TOKEN_BYTES_MAX
-  return { taken: (isTokenEach ? wordFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL, isTokenEach }
+    contentFrames > 0 &&
+    outputBytes >= contentFrames * TOKEN_BYTES_MIN &&
+    outputBytes <= contentFrames * TOKEN_BYTES_MAX
+  return { visible: (isTokenEach ? contentFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL, isTokenEach }
 }
 
 /**

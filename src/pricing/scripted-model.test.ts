@@ -55,7 +55,7 @@ function errorsAfter(turns: number, model: Model) {
   const estimator = new LaneEstimator()
   for (let turn = 0; turn < turns; turn++) {
     const { work, usage } = turnOf(model)(1)
-    estimator.learn(work, usage, { bytesPerToken, inputTaken: 80 })
+    estimator.learn(work, usage, { bytesPerToken, inputEstimate: 80 })
   }
   const errors = Array.from({ length: TURNS_TO_JUDGE }, () => {
     const { work, usage } = turnOf(model)(0.05 + 0.95 * uniform())
@@ -98,7 +98,7 @@ it('an effort without reasoning is never charged for hidden output', () => {
   const estimator = new LaneEstimator()
   for (let turn = 0; turn < 20; turn++) {
     const { work, usage } = turnOf(MODELS['hides its reasoning, and its server is known to']!)(1)
-    estimator.learn(work, usage, { bytesPerToken, inputTaken: 80 })
+    estimator.learn(work, usage, { bytesPerToken, inputEstimate: 80 })
   }
   expect(estimator.outputOf({ outputBytes: 0, silentMs: 60_000, hiding: 'no' }, bytesPerToken).output).toBe(0)
   expect(
@@ -123,7 +123,7 @@ it('an answer in one piece is taken for as long as it was made, and never for mu
   const estimator = new LaneEstimator()
   for (const output of [200, 900, 400, 1600, 700, 500]) {
     const usage: Usage = { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
-    estimator.learn({ outputBytes: output * 4, wholeMs: 500 + output * 20 }, usage, { bytesPerToken, inputTaken: 9 })
+    estimator.learn({ outputBytes: output * 4, wholeMs: 500 + output * 20 }, usage, { bytesPerToken, inputEstimate: 9 })
   }
   const at = (wholeMs: number) => estimator.outputOf({ outputBytes: 0, wholeMs }, bytesPerToken).output
   expect(at(100)).toBe(0)
@@ -135,7 +135,7 @@ it('what a few clients make a model say cannot make it absurd for others', () =>
   const estimator = new LaneEstimator()
   const usage: Usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 100_000, reasoning: 0 }
   for (let turn = 0; turn < 500; turn++)
-    estimator.learn({ outputBytes: 100 }, usage, { bytesPerToken, inputTaken: 9999 })
+    estimator.learn({ outputBytes: 100 }, usage, { bytesPerToken, inputEstimate: 9999 })
   const { output } = estimator.outputOf({ outputBytes: 4000 }, 4)
   expect(output).toBeGreaterThan(2000)
   expect(output).toBeLessThanOrEqual(2530)

@@ -318,14 +318,14 @@ function readHead(raw: readonly Buffer[]): Record<string, string> {
   return head
 }
 
-interface FailedCall {
+interface FailureContext {
   readonly upstreamId: string
   /** Part of the request may have been sent. */
   readonly sent: boolean
 }
 
 /** Error messages of libraries contain addresses and more: only their codes are repeated. */
-function describeFailure(error: Error, { upstreamId, sent }: FailedCall): UpstreamFailed {
+function describeFailure(error: Error, { upstreamId, sent }: FailureContext): UpstreamFailed {
   if (error instanceof UpstreamCancelled)
     return {
       ...failedCall('cancelled', `The call of ${upstreamId} was cancelled.`),

@@ -12,7 +12,11 @@ const CONCURRENCY_RETRY_MS = 1000
 
 const ruleOf = (limit: AppliedLimit): RateLimit => ({ perMinute: limit.limit, burst: limit.burst })
 
-/** Checks limits without taking from them. Of several refusals it returns the one with the longest wait. */
+/**
+ * Checks rate limits and concurrency limits without taking from them: for `admitTurn` (`turns.ts`), for `earlyRefusal` before the
+ * body (`gateway/serve-turn.ts`), and for replays (`takeRequest` in `ledger/admit.ts`). Which limits apply: `limits/limits.ts`; what
+ * the client is told: `rateLimitProblem` in `gateway/refusals.ts`. Of several refusals it returns the one with the longest wait.
+ */
 export function checkLimits(
   ledgerState: LedgerState,
   limits: readonly AppliedLimit[],

@@ -231,6 +231,7 @@ const UNKNOWN: Sign = { means: 'failed' }
 const REFUSED: readonly Sign[] = [
   { means: 'filtered', status: [401, 402, 403], says: FILTERED },
   { means: 'credential', status: [401, 402, 403, 407] },
+  // What a 429 does from here on: `faultOfRefusal` in `gateway/upstream-errors.ts`.
   { means: 'credential', status: [429], word: OUR_ACCOUNT_WORD },
   { means: 'throttled', status: [429] },
   // A retry or a fallback may succeed: the request timed out, came too early, was in conflict, or was abandoned.

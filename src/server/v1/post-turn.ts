@@ -54,7 +54,7 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     if (received.bytes.length > LARGE_BYTES) await afterOneTurn()
     const sent = { endpoint, caller, received, slot }
     if (named === undefined) await serve(context, sent)
-    else await serveOnce(context, sent, named.key)
+    else await serveIdempotent(context, sent, named.key)
   } finally {
     slot.release()
   }
@@ -80,7 +80,7 @@ interface SentBytes {
 }
 
 /** With an idempotency key the first request runs, and a repeated one gets the answer of the first. */
-async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<void> {
+async function serveIdempotent(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<void> {
   const { edge, path, log } = context
   const method = context.request.method ?? ''
   const { caller, received } = sent

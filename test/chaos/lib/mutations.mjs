@@ -48,7 +48,7 @@ const MUTANTS = [
     replacements: [
       {
         file: 'gateway/stream.js',
-        find: 'hold.mark(Math.ceil((adapter.state.outputBytes - adapter.state.heldBytes) / bytesPerToken));',
+        find: 'hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken));',
         put: '',
       },
     ],

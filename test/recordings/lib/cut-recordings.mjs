@@ -51,13 +51,13 @@ const learn = (estimator, one) =>
   estimator.learn(
     {
       outputBytes: one.last.outputBytes,
-      wordFrames: isRecordedStream(one) ? one.last.wordFrames : 0,
+      contentFrames: isRecordedStream(one) ? one.last.contentFrames : 0,
       calls: one.last.calls,
       silentMs: one.silentMs,
       hiding: hidingOf(one),
     },
     one.last.usage,
-    { bytesPerToken: BYTES_PER_TOKEN, inputTaken: 0 },
+    { bytesPerToken: BYTES_PER_TOKEN, inputEstimate: 0 },
   )
 
 /** After each chunk that comes before the finish, and in the silence before the first words. */
@@ -69,25 +69,25 @@ function cutsOf(one) {
   }))
   const inWords = one.states
     .filter(({ outputBytes, finished }, at) => !finished && outputBytes > (one.states[at - 1]?.outputBytes ?? 0))
-    .map(({ usage, countedBytes, outputBytes, wordFrames, calls }) => ({
+    .map(({ usage, countedBytes, outputBytes, contentFrames, calls }) => ({
       produced: {
         usageSoFar: usage,
         countedBytes,
         outputBytes,
-        wordFrames: isRecordedStream(one) ? wordFrames : 0,
+        contentFrames: isRecordedStream(one) ? contentFrames : 0,
         calls,
         silentMs: one.silentMs,
         hiding,
       },
-      output: one.hidden + one.outputText * shareOf(one, { outputBytes, wordFrames }),
+      output: one.hidden + one.outputText * shareOf(one, { outputBytes, contentFrames }),
     }))
   return [...inSilence, ...inWords]
 }
 
 /** How much of the words there was: by its tokens where each came in a frame of its own, else by its bytes. */
-function shareOf(one, { outputBytes, wordFrames }) {
-  const isTokenEach = isRecordedStream(one) && Math.abs(one.last.wordFrames / one.outputText - 1) < 0.1
-  return isTokenEach ? wordFrames / one.last.wordFrames : outputBytes / one.last.outputBytes
+function shareOf(one, { outputBytes, contentFrames }) {
+  const isTokenEach = isRecordedStream(one) && Math.abs(one.last.contentFrames / one.outputText - 1) < 0.1
+  return isTokenEach ? contentFrames / one.last.contentFrames : outputBytes / one.last.outputBytes
 }
 
 /** An answer in plain words is a prompt whose tokens are known. Who counts the input first is believed. */
@@ -98,7 +98,7 @@ function inputsOf(one, others, LaneEstimator, estimateUsage) {
   const takenFor = ({ last }) => Math.ceil(last.outputBytes / BYTES_PER_TOKEN)
   for (const other of others.filter(isPrompt)) {
     const usage = { uncachedInput: other.outputText, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-    estimator.learn({ outputBytes: 0 }, usage, { bytesPerToken: BYTES_PER_TOKEN, inputTaken: takenFor(other) })
+    estimator.learn({ outputBytes: 0 }, usage, { bytesPerToken: BYTES_PER_TOKEN, inputEstimate: takenFor(other) })
   }
   const produced = { usage: undefined, outputBytes: 0 }
   const { uncachedInput } = estimateUsage(produced, { ...NO_BOUND, inputEstimate: takenFor(one), estimator })

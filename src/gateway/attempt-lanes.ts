@@ -107,7 +107,7 @@ async function attemptLane(
     outputCap: laneCap(turn, lane),
     calledAt: nowMicros(),
     firstContentAt: undefined,
-    hiding: 'no',
+    hiddenReasoning: 'no',
   }
   let result: AttemptResult
   try {

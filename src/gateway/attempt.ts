@@ -2,7 +2,7 @@ import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt, SettledCharge } from '../model/ending.ts'
 import type { InputUsage, Usage } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
-import type { Hiding, SeenWork } from '../pricing/lane-estimators.ts'
+import type { HiddenReasoning, SeenWork } from '../pricing/lane-estimators.ts'
 import type { RefusalClass } from '../protocols/refusals/provider-error.ts'
 import type { CompactedSize } from '../protocols/shared/codec-types.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
@@ -92,5 +92,5 @@ export interface LaneAttempt {
   /** Monotonic microseconds of the first content; from then on there is no failover. */
   firstContentAt: number | undefined
   /** Whether the lane may hide reasoning, as it was last called. */
-  hiding: Hiding
+  hiddenReasoning: HiddenReasoning
 }

@@ -82,8 +82,8 @@ export async function callLane(
   const { permit } = attempt
   const { disconnectPolicy } = attempt.lane.upstream
   // A model without efforts does not reason, and neither does one that was asked for `none`.
-  if (entry.model.efforts?.length === 0 || effort === 'none') attempt.hiding = 'no'
-  else attempt.hiding = terms.dialect.hidesReasoning ? 'known' : 'unknown'
+  if (entry.model.efforts?.length === 0 || effort === 'none') attempt.hiddenReasoning = 'no'
+  else attempt.hiddenReasoning = terms.dialect.hidesReasoning ? 'known' : 'unknown'
   // A stream without a head owes nothing, so it is cancelled; a JSON answer gets its head only when it is complete.
   cancellation.policy = request.delivery === 'json' ? disconnectPolicy : 'cancel'
   // An earlier lane has not completed the answer.
@@ -98,9 +98,9 @@ export async function callLane(
     const mayBeBilled = !isUntouched(called)
     if (abortReason) {
       // A JSON answer has no head before it is complete: only its time shows that the provider worked on it.
-      const used =
+      const used: Produced =
         mayBeBilled && isJson
-          ? { ...NOTHING_PRODUCED, wholeMs: msBetween(attempt.calledAt, services.nowMicros()) }
+          ? { ...NOTHING_PRODUCED, jsonAnswerMs: msBetween(attempt.calledAt, services.nowMicros()) }
           : NOTHING_PRODUCED
       return { result: stopped(abortReason, used), status: undefined, outcome: abortReason, conversion }
     }
@@ -216,11 +216,11 @@ async function relayJson(
   { body, relayReply }: JsonAnswer,
 ): Promise<AttemptResult> {
   const whole = await readWhole(body, bounds.bodyBytesMax)
-  const wholeMs = msBetween(attempt.calledAt, nowMicros())
+  const jsonAnswerMs = msBetween(attempt.calledAt, nowMicros())
   if (whole instanceof Error) {
     const { stoppedFor } = cancellation
     // Nothing of a JSON answer can be counted before it is complete.
-    const used = { ...NOTHING_PRODUCED, wholeMs }
+    const used: Produced = { ...NOTHING_PRODUCED, jsonAnswerMs }
     if (stoppedFor) return { kind: 'stopped', reason: stoppedFor, accepted: true, used }
     if (whole instanceof UpstreamTimedOut) return failedLane(timeoutFault(whole.phase))
     return unusable('Connection error: the connection to the provider ended before its answer was complete.')
@@ -236,7 +236,7 @@ async function relayJson(
       return {
         kind: 'finished',
         answer: { unsent: NOTHING, close: reply.close },
-        used: { usage: reply.usage, outputBytes: reply.outputBytes, wholeMs },
+        used: { usage: reply.usage, outputBytes: reply.outputBytes, jsonAnswerMs },
         disconnectedEarly: cancellation.disconnectedEarly,
       }
     case 'error':

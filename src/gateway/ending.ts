@@ -190,7 +190,7 @@ function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bound
   let error: number | undefined
   if (owed.cost !== 0n) {
     // While a JSON answer is being made, nothing is seen of its output.
-    const isWhole = used.wholeMs !== undefined
+    const isWhole = used.jsonAnswerMs !== undefined
     const estimate = estimateUsage(isWhole ? { ...used, outputBytes: 0, calls: 0 } : used, bounds)
     if (!isWhole || estimate.output > 0) error = Number(priceUsage(bounds.price, estimate).cost) / Number(owed.cost) - 1
   }

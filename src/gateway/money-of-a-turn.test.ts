@@ -49,7 +49,7 @@ interface Asked {
   /** What becomes of the hold in the file. */
   readonly durability?: Durability
   /** The account has room for many more turns: the provider is called before the hold is durable. */
-  readonly overlap?: boolean
+  readonly mayCallBeforeDurable?: boolean
 }
 
 const SAME: CallerOutcome = { kind: 'caller', caller: CALLER }
@@ -62,7 +62,7 @@ async function moneyOfTurn(
     judged = [],
     changedTimes = 0,
     durability = 'durable',
-    overlap: mayCallBeforeDurable = false,
+    mayCallBeforeDurable = false,
   }: Asked,
   providers: readonly Provider[],
 ) {
@@ -212,10 +212,10 @@ it('releases the hold when the response cannot be stored, without a provider cal
 it.each(['refused', 'lost'] as const)('a hold that was %s is no hold: nothing is delivered', async (durability) => {
   const chunk = { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] }
   const turn = turnOf({ model: 'small', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
-  for (const overlap of [true, false]) {
-    const emitted = await moneyOfTurn({ turn, durability, overlap }, [streamOf(chunk, LAST_CHUNK)])
+  for (const mayCallBeforeDurable of [true, false]) {
+    const emitted = await moneyOfTurn({ turn, durability, mayCallBeforeDurable }, [streamOf(chunk, LAST_CHUNK)])
     expect([emitted.written, emitted.refusals]).toEqual([[], ['ledger_unavailable']])
-    expect(emitted.asked).toHaveLength(overlap ? 1 : 0)
+    expect(emitted.asked).toHaveLength(mayCallBeforeDurable ? 1 : 0)
   }
 })
 

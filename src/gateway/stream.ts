@@ -207,7 +207,7 @@ function producedOf(stream: RelayedStream): Produced {
     contentFrames: state.contentFrames,
     calls: state.calls,
     silentMs: Math.round(silentMicros / 1000),
-    hiding: stream.attempt.hiding,
+    hiddenReasoning: stream.attempt.hiddenReasoning,
   }
 }
 

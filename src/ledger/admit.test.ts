@@ -7,7 +7,8 @@ import type { NanoUsd } from '../model/money.ts'
 
 const bench = useLedger()
 
-const overlap = async (limits: readonly AppliedLimit[] = []) => (await bench.admit({ limits })).mayCallBeforeDurable
+const mayCallBeforeDurable = async (limits: readonly AppliedLimit[] = []) =>
+  (await bench.admit({ limits })).mayCallBeforeDurable
 
 describe('a caller that changes between its check and the decision', () => {
   it('refuse a turn, which holds nothing then', async () => {
@@ -25,8 +26,8 @@ describe('a caller that changes between its check and the decision', () => {
 describe('asking the provider before the hold is durable', () => {
   it('is allowed while twenty more such holds are affordable', async () => {
     await bench.credit(HOLD * 22n - 1n)
-    expect(await overlap()).toBe(true)
-    expect(await overlap()).toBe(false)
+    expect(await mayCallBeforeDurable()).toBe(true)
+    expect(await mayCallBeforeDurable()).toBe(false)
   })
 
   it('is not near the edge of a window or a spend cap, however much the wallet has', async () => {
@@ -49,12 +50,12 @@ describe('asking the provider before the hold is durable', () => {
 
   it('is not near the edge of any limit, however much money there is', async () => {
     await bench.credit(HOLD * 1000n)
-    expect(await overlap([limitOf('requests', 21, 1)])).toBe(true)
-    expect(await overlap([limitOf('requests', 21, 1)])).toBe(false)
-    expect(await overlap([limitOf('tokens', 21_000, 1000)])).toBe(true)
-    expect(await overlap([limitOf('tokens', 21_000, 1000)])).toBe(false)
-    expect(await overlap([limitOf('concurrent', 21, 1)])).toBe(true)
-    expect(await overlap([limitOf('concurrent', 21, 1)])).toBe(false)
-    expect(await overlap([])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('requests', 21, 1)])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('requests', 21, 1)])).toBe(false)
+    expect(await mayCallBeforeDurable([limitOf('tokens', 21_000, 1000)])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('tokens', 21_000, 1000)])).toBe(false)
+    expect(await mayCallBeforeDurable([limitOf('concurrent', 21, 1)])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('concurrent', 21, 1)])).toBe(false)
+    expect(await mayCallBeforeDurable([])).toBe(true)
   })
 })

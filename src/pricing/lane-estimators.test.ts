@@ -11,7 +11,10 @@ it('learns nothing of streams with a token a frame from answers in one piece', (
       bytesPerToken: 4,
       inputEstimate: 10,
     })
-    estimator.learn({ outputBytes: words * 3, wholeMs: 300 }, usageOf(words), { bytesPerToken: 4, inputEstimate: 10 })
+    estimator.learn({ outputBytes: words * 3, jsonAnswerMs: 300 }, usageOf(words), {
+      bytesPerToken: 4,
+      inputEstimate: 10,
+    })
   }
   expect(estimator.contentTokens({ outputBytes: 24, contentFrames: 8 }, 4)).toBe(8)
   expect(estimator.contentTokens({ outputBytes: 300 }, 4)).toBeGreaterThanOrEqual(95)

@@ -12,13 +12,13 @@ export interface SeenWork {
   /** Of a stream: for how long nothing came. */
   readonly silentMs?: number
   /** Of a JSON answer: for how long the provider has worked on it. */
-  readonly wholeMs?: number
+  readonly jsonAnswerMs?: number
   /** Whether the lane may hide reasoning. */
-  readonly hiding?: Hiding
+  readonly hiddenReasoning?: HiddenReasoning
 }
 
 /** `known`: the server is known to hide reasoning; `unknown`: it may or may not. */
-export type Hiding = 'no' | 'known' | 'unknown'
+export type HiddenReasoning = 'no' | 'known' | 'unknown'
 
 interface EstimatedOutput {
   readonly output: number
@@ -73,7 +73,7 @@ const AROUND_MAX = 30
 const HIDES_FROM = 0.1
 const HIDES_KEPT = 0.95
 /** The time of a JSON answer is used only after so many. */
-const WHOLES_MIN = 5
+const JSON_ANSWERS_MIN = 5
 /** The weight of earlier evidence when new evidence comes: the last fifty or so turns decide. */
 const KEPT = 0.98
 const USUAL_KEPT = 0.9
@@ -92,21 +92,23 @@ export class LaneEstimator {
   #inputCounted = INPUT_EVIDENCE
   /** Seconds of silence over hidden tokens, and of JSON answers over all tokens. */
   readonly #silence = new Line(ASSUMED_SECONDS)
-  readonly #wholes = new Line(ASSUMED_SECONDS)
+  readonly #jsonTimes = new Line(ASSUMED_SECONDS)
   /** The share of turns with hidden reasoning; undefined before the first. */
   #hides: number | undefined
 
   /** What was produced: text by its bytes, hidden reasoning and JSON answers by their time. */
   outputOf(work: SeenWork, bytesPerToken: number): EstimatedOutput {
-    if (work.wholeMs !== undefined && work.outputBytes === 0) {
-      if (this.#wholes.points < WHOLES_MIN) return { output: 0, reasoning: 0 }
+    if (work.jsonAnswerMs !== undefined && work.outputBytes === 0) {
+      if (this.#jsonTimes.points < JSON_ANSWERS_MIN) return { output: 0, reasoning: 0 }
       // A hanging provider produces nothing: at most twice the usual output is believed.
-      const tokens = Math.min(this.#wholes.tokensIn(work.wholeMs / 1000), 2 * this.#wholes.usual)
+      const tokens = Math.min(this.#jsonTimes.tokensIn(work.jsonAnswerMs / 1000), 2 * this.#jsonTimes.usual)
       return { output: Math.round(tokens), reasoning: 0 }
     }
-    const { silentMs, hiding = 'no' } = work
+    const { silentMs, hiddenReasoning = 'no' } = work
     const mayHide =
-      silentMs !== undefined && hiding !== 'no' && (this.#hides ?? (hiding === 'known' ? 1 : 0)) >= HIDES_FROM
+      silentMs !== undefined &&
+      hiddenReasoning !== 'no' &&
+      (this.#hides ?? (hiddenReasoning === 'known' ? 1 : 0)) >= HIDES_FROM
     const reasoning = mayHide ? Math.round(this.#silence.tokensIn(silentMs / 1000)) : 0
     return { output: reasoning + this.contentTokens(work, bytesPerToken), reasoning }
   }
@@ -138,9 +140,10 @@ export class LaneEstimator {
       this.#inputCounted = this.#inputCounted * KEPT + inputCounted * weight
       this.inputFactor = Math.min(Math.max(this.#inputCounted / this.#inputEstimate, FACTOR_MIN), FACTOR_MAX)
     }
-    if (work.wholeMs !== undefined) this.#wholes.learn(usage.output, Math.max(work.wholeMs / 1000, SECONDS_MIN))
-    if (work.silentMs === undefined || work.hiding === 'no') return
-    const hidesBefore = this.#hides ?? (work.hiding === 'known' ? 1 : 0)
+    if (work.jsonAnswerMs !== undefined)
+      this.#jsonTimes.learn(usage.output, Math.max(work.jsonAnswerMs / 1000, SECONDS_MIN))
+    if (work.silentMs === undefined || work.hiddenReasoning === 'no') return
+    const hidesBefore = this.#hides ?? (work.hiddenReasoning === 'known' ? 1 : 0)
     this.#hides = hidesBefore * HIDES_KEPT + (hidden > 0 ? 1 - HIDES_KEPT : 0)
     if (hidden > 0) this.#silence.learn(hidden, Math.max(work.silentMs / 1000, SECONDS_MIN))
   }

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { Usage } from '../model/price.ts'
-import { type Hiding, LaneEstimator, type SeenWork } from './lane-estimators.ts'
+import { type HiddenReasoning, LaneEstimator, type SeenWork } from './lane-estimators.ts'
 
 /**
  * A model that is not like the catalogue says, and never twice the same: each turn has its own speed, its own wait and its
  * own words. What is asked is how far the estimate of a turn that is cut anywhere is from what was produced until then.
  */
 interface Model {
-  readonly hiding: Hiding
+  readonly hiddenReasoning: HiddenReasoning
   /** Tokens of hidden reasoning, from and to, spread evenly over the orders of magnitude between. */
   readonly hidden: readonly [number, number]
   readonly bytesPerToken: number
@@ -41,7 +41,7 @@ function turnOf(model: Model) {
     const work = {
       outputBytes: Math.round((output - reasoning) * bytes),
       silentMs: Math.round((wait + reasoning / rate) * 1000),
-      hiding: model.hiding,
+      hiddenReasoning: model.hiddenReasoning,
     }
     return { work, usage: { uncachedInput: 100, cachedInput: 0, cacheWrite: 0, output, reasoning } }
   }
@@ -66,14 +66,19 @@ function errorsAfter(turns: number, model: Model) {
 
 const PLAIN = { hidden: [0, 0], bytesPerToken: 3.1, tokensASecond: 75, waitSeconds: 0.8, spread: 0.1 } as const
 const MODELS: Readonly<Record<string, Model>> = {
-  'shows all that it thinks': { ...PLAIN, hiding: 'unknown' },
-  'hides its reasoning, and its server is known to': { ...PLAIN, hiding: 'known', hidden: [60, 8000] },
-  'hides its reasoning unexpectedly': { ...PLAIN, hiding: 'unknown', hidden: [60, 8000] },
+  'shows all that it thinks': { ...PLAIN, hiddenReasoning: 'unknown' },
+  'hides its reasoning, and its server is known to': { ...PLAIN, hiddenReasoning: 'known', hidden: [60, 8000] },
+  'hides its reasoning unexpectedly': { ...PLAIN, hiddenReasoning: 'unknown', hidden: [60, 8000] },
 }
 /** Where the time before the first token differs by as much as many tokens take, nobody can tell it from them. */
 const HARDER: Readonly<Record<string, Model>> = {
-  'hides its reasoning, and is fast': { ...PLAIN, hiding: 'known', hidden: [200, 8000], tokensASecond: 400 },
-  'hides its reasoning, and is slow to begin': { ...PLAIN, hiding: 'known', hidden: [200, 8000], waitSeconds: 4 },
+  'hides its reasoning, and is fast': { ...PLAIN, hiddenReasoning: 'known', hidden: [200, 8000], tokensASecond: 400 },
+  'hides its reasoning, and is slow to begin': {
+    ...PLAIN,
+    hiddenReasoning: 'known',
+    hidden: [200, 8000],
+    waitSeconds: 4,
+  },
 }
 const CASES = [
   ...Object.entries(MODELS).map(([name, model]) => ({ name, model, within: { median: 0.1, p90: 0.3 } })),
@@ -100,22 +105,22 @@ it('an effort without reasoning is never charged for hidden output', () => {
     const { work, usage } = turnOf(MODELS['hides its reasoning, and its server is known to']!)(1)
     estimator.learn(work, usage, { bytesPerToken, inputEstimate: 80 })
   }
-  expect(estimator.outputOf({ outputBytes: 0, silentMs: 60_000, hiding: 'no' }, bytesPerToken).output).toBe(0)
+  expect(estimator.outputOf({ outputBytes: 0, silentMs: 60_000, hiddenReasoning: 'no' }, bytesPerToken).output).toBe(0)
   expect(
-    estimator.outputOf({ outputBytes: 0, silentMs: 60_000, hiding: 'known' }, bytesPerToken).output,
+    estimator.outputOf({ outputBytes: 0, silentMs: 60_000, hiddenReasoning: 'known' }, bytesPerToken).output,
   ).toBeGreaterThan(500)
 })
 
 it('a lane of which nothing is known is judged by the catalogue, and hides nothing unless its server is known to', () => {
   const estimator = new LaneEstimator()
-  expect(estimator.outputOf({ outputBytes: 401, silentMs: 60_000, hiding: 'unknown' }, 4)).toEqual({
+  expect(estimator.outputOf({ outputBytes: 401, silentMs: 60_000, hiddenReasoning: 'unknown' }, 4)).toEqual({
     output: 101,
     reasoning: 0,
   })
-  expect(estimator.outputOf({ outputBytes: 401, silentMs: 62_000, hiding: 'known' }, 4)).toMatchObject({
+  expect(estimator.outputOf({ outputBytes: 401, silentMs: 62_000, hiddenReasoning: 'known' }, 4)).toMatchObject({
     reasoning: 3600,
   })
-  expect(estimator.outputOf({ outputBytes: 0, wholeMs: 60_000 }, 4).output).toBe(0)
+  expect(estimator.outputOf({ outputBytes: 0, jsonAnswerMs: 60_000 }, 4).output).toBe(0)
   expect(estimator.inputFactor).toBe(1)
 })
 
@@ -123,9 +128,12 @@ it('an answer in one piece is taken for as long as it was made, and never for mu
   const estimator = new LaneEstimator()
   for (const output of [200, 900, 400, 1600, 700, 500]) {
     const usage: Usage = { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
-    estimator.learn({ outputBytes: output * 4, wholeMs: 500 + output * 20 }, usage, { bytesPerToken, inputEstimate: 9 })
+    estimator.learn({ outputBytes: output * 4, jsonAnswerMs: 500 + output * 20 }, usage, {
+      bytesPerToken,
+      inputEstimate: 9,
+    })
   }
-  const at = (wholeMs: number) => estimator.outputOf({ outputBytes: 0, wholeMs }, bytesPerToken).output
+  const at = (jsonAnswerMs: number) => estimator.outputOf({ outputBytes: 0, jsonAnswerMs }, bytesPerToken).output
   expect(at(100)).toBe(0)
   expect(Math.abs(at(500 + 600 * 20) / 600 - 1)).toBeLessThan(0.1)
   expect(at(600_000), 'a provider that hangs').toBeLessThan(2000)

@@ -54,7 +54,7 @@ const learn = (estimator, one) =>
       contentFrames: isRecordedStream(one) ? one.last.contentFrames : 0,
       calls: one.last.calls,
       silentMs: one.silentMs,
-      hiding: hidingOf(one),
+      hiddenReasoning: hidingOf(one),
     },
     one.last.usage,
     { bytesPerToken: BYTES_PER_TOKEN, inputEstimate: 0 },
@@ -62,9 +62,9 @@ const learn = (estimator, one) =>
 
 /** After each chunk that comes before the finish, and in the silence before the first words. */
 function cutsOf(one) {
-  const hiding = hidingOf(one)
+  const hiddenReasoning = hidingOf(one)
   const inSilence = SHARES_OF_SILENCE.filter(() => one.hidden > 0).map((share) => ({
-    produced: { outputBytes: 0, calls: 0, silentMs: one.msAfter(one.hidden * share), hiding },
+    produced: { outputBytes: 0, calls: 0, silentMs: one.msAfter(one.hidden * share), hiddenReasoning },
     output: one.hidden * share,
   }))
   const inWords = one.states
@@ -77,7 +77,7 @@ function cutsOf(one) {
         contentFrames: isRecordedStream(one) ? contentFrames : 0,
         calls,
         silentMs: one.silentMs,
-        hiding,
+        hiddenReasoning,
       },
       output: one.hidden + one.outputText * shareOf(one, { outputBytes, contentFrames }),
     }))

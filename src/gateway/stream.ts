@@ -1,4 +1,4 @@
-import { afterLoopTurn } from '../lib/async.ts'
+import { afterSocketsRead } from '../lib/async.ts'
 import { skipComments } from '../protocols/json/bytes.ts'
 import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
@@ -272,7 +272,7 @@ export function startUsageWait(body: Pick<UpstreamBody, 'cancel'>): () => void {
   let cancelClose: (() => void) | undefined
   const timer = setTimeout(() => {
     // If the process was suspended, the usage may have arrived and waits to be read.
-    cancelClose = afterLoopTurn(() => body.cancel())
+    cancelClose = afterSocketsRead(() => body.cancel())
   }, USAGE_WAIT_MS)
   return () => {
     clearTimeout(timer)

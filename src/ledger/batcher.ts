@@ -78,7 +78,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   const arm = () => {
     if (armed || written) return
     armed = true
-    // One turn of the event loop, so that all requests of the same socket read join.
+    // One iteration of the event loop, so that all requests of the same socket read join.
     setImmediate(recordGathered)
   }
 

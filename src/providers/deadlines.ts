@@ -1,5 +1,5 @@
 import type { UpstreamTimeouts } from '../catalog/catalog.ts'
-import { afterLoopTurn } from '../lib/async.ts'
+import { afterSocketsRead } from '../lib/async.ts'
 import type { Delivery } from '../model/turn.ts'
 
 /** What a call was waiting for when its time was up. */
@@ -92,7 +92,7 @@ export class Deadlines {
     // While the process was suspended, the total time stood still: it says nothing about the provider.
     if (now - this.#checkAt > SUSPENDED_MICROS) this.#startedAt += now - this.#checkAt
     if (this.#nearest().at > now) this.#checkLater(now)
-    else this.#cancelExpiry = afterLoopTurn(() => this.#expire())
+    else this.#cancelExpiry = afterSocketsRead(() => this.#expire())
   }
 
   #checkLater(now: number): void {

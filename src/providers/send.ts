@@ -151,7 +151,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   #bytes: number
   #isPaused: boolean
   #reader: WaitingReader | undefined
-  /** The reader gets its chunks after this turn of the parser. */
+  /** The reader gets its chunks once the parser has returned. */
   #isGathering: boolean
   /** How much may still come of a released answer. */
   #releasedBytesLeft: number | undefined
@@ -213,7 +213,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
       this.#isPaused = true
       this.#deadlines.pause()
     }
-    // After this turn of the parser: the other chunks of the same socket read are gathered first.
+    // Once the parser has returned: the other chunks of the same socket read are gathered first.
     if (this.#reader !== undefined && !this.#isGathering) {
       this.#isGathering = true
       queueMicrotask(() => this.#settleRead())
@@ -303,7 +303,7 @@ const WANTED = ['content-type', 'content-encoding', 'retry-after', 'retry-after-
 const LENGTHS = new Set(WANTED.map((name) => name.length))
 const NAMES = new Set(WANTED)
 
-/** `raw` holds names and values in turn. A repeated header becomes one list. */
+/** `raw` holds names and values alternately. A repeated header becomes one list. */
 function readHead(raw: readonly Buffer[]): Record<string, string> {
   const head: Record<string, string> = {}
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -7,7 +7,7 @@ import type { Caller } from '../../model/caller.ts'
 import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
-import { afterOneTurn, hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody } from '../body.ts'
+import { hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody, yieldToEventLoop } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
 import { endAnswer, findClientProgram, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
@@ -51,7 +51,7 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     const received = receiving instanceof Promise ? await receiving : receiving
     if (received.kind === 'refused') return sendRefusal(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
-    if (received.bytes.length > LARGE_BYTES) await afterOneTurn()
+    if (received.bytes.length > LARGE_BYTES) await yieldToEventLoop()
     const sent = { endpoint, caller, received, slot }
     if (named === undefined) await serve(context, sent)
     else await serveIdempotent(context, sent, named.key)
@@ -146,9 +146,9 @@ async function parseTurn({ edge }: RequestContext, { endpoint, caller, received,
   const { gateway, options } = edge
   const read = await readBody(received.bytes, options.body, slot)
   if (read.kind === 'refused') return read
-  if (isLarge) await afterOneTurn()
+  if (isLarge) await yieldToEventLoop()
   const turn = await gateway.readTurn(gateway.services, { endpoint, caller, body: read.body })
-  if (isLarge) await afterOneTurn()
+  if (isLarge) await yieldToEventLoop()
   received.bytes = NOTHING
   if (turn.kind === 'refused') return turn
   const full = slot.keep(bytesUntilContent(turn.request))
@@ -157,7 +157,7 @@ async function parseTurn({ edge }: RequestContext, { endpoint, caller, received,
 
 const NOTHING = Buffer.alloc(0)
 
-/** All replays take turns at writing one slice each. */
+/** All replays alternate: each writes one slice at a time. */
 const SLICE_BYTES = 64 * 1024
 const passTurnstile = createTurnstile()
 

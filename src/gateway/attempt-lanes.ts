@@ -255,13 +255,13 @@ interface FailedAttempt {
 }
 
 const retryOptions = (call: FailedAttempt): AttemptOptions | undefined =>
-  withoutField(call) ?? withoutSeals(call) ?? withoutNativeCompaction(call) ?? repeated(call)
+  retryWithoutField(call) ?? retryWithoutSeals(call) ?? retryWithoutNativeCompaction(call) ?? retryUnchanged(call)
 
 /** A server that refuses more fields than these is not a server that we know. */
 const RULES_A_TURN_MAX = 3
 
 /** A field that we add is learned for all turns; one that the client sent is left out of this turn only. */
-function withoutField({ services, lane, dialect, options, called }: FailedAttempt): AttemptOptions | undefined {
+function retryWithoutField({ services, lane, dialect, options, called }: FailedAttempt): AttemptOptions | undefined {
   const { refusal } = called
   if (refusal?.kind !== 'unsupported-field' || options.rulesApplied >= RULES_A_TURN_MAX) return undefined
   const rulesApplied = options.rulesApplied + 1
@@ -272,14 +272,14 @@ function withoutField({ services, lane, dialect, options, called }: FailedAttemp
 }
 
 /** Earlier reasoning is not worth a failed turn. A Chat relay gives back nothing but what its client sent. */
-function withoutSeals({ turn: { request }, dialect, options, result }: FailedAttempt): AttemptOptions | undefined {
+function retryWithoutSeals({ turn: { request }, dialect, options, result }: FailedAttempt): AttemptOptions | undefined {
   if (!result.refusesSeals || options.withoutSeals) return undefined
   const mayGiveSeals = request.protocol === 'responses' ? request.sealed.size > 0 : dialect.wire !== 'chat'
   return mayGiveSeals ? { ...options, withoutSeals: true } : undefined
 }
 
 /** After a slip of the model, the only lane of a model gets the same request once more; otherwise the next lane gets it. */
-function repeated({ turn, options, result }: FailedAttempt): AttemptOptions | undefined {
+function retryUnchanged({ turn, options, result }: FailedAttempt): AttemptOptions | undefined {
   if (turn.entry.model.lanes.length !== 1 || options.repeated || !result.malformedOutput) return undefined
   return { ...options, repeated: true }
 }
@@ -287,7 +287,7 @@ function repeated({ turn, options, result }: FailedAttempt): AttemptOptions | un
 /** How a server may refuse that does not know compaction. */
 const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])
 
-function withoutNativeCompaction({ services, lane, options, called }: FailedAttempt): AttemptOptions | undefined {
+function retryWithoutNativeCompaction({ services, lane, options, called }: FailedAttempt): AttemptOptions | undefined {
   const { conversion, refusal } = called
   if (conversion.nativeCompaction === undefined) return undefined
   const hasFailed = conversion.nativeCompaction.hasFailed()

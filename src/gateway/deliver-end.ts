@@ -34,7 +34,7 @@ export function deliverEnd(
         return undefined
       }
       // The hold was resolved elsewhere, or the charge is not durable: nothing may look like a complete answer.
-      if (sink.phase === 'quiet') return sendProblem(turn, ledgerUnavailable())
+      if (sink.phase === 'quiet') return deliverProblem(turn, ledgerUnavailable())
       sink.destroy()
       return undefined
     case 'broken-off':
@@ -42,12 +42,12 @@ export function deliverEnd(
       return result.problem
     case 'failed':
     case 'withheld':
-      return sendProblem(turn, result.problem)
+      return deliverProblem(turn, result.problem)
     case 'stopped': {
       if (result.reason === 'client-gone') return undefined
       const first = owed ? 'What was received is charged' : undefined
       const [code, message] = ABORT_PROBLEMS[result.reason]
-      return sendProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
+      return deliverProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
     }
     default:
       return assertNever(result)
@@ -60,7 +60,7 @@ const ABORT_PROBLEMS = {
 } as const
 
 /** As status and body before the head, afterwards as the protocol's error of a stream. */
-function sendProblem({ sink, encoder }: Pick<Turn, 'sink' | 'encoder'>, problem: Problem): Problem {
+function deliverProblem({ sink, encoder }: Pick<Turn, 'sink' | 'encoder'>, problem: Problem): Problem {
   if (sink.phase === 'quiet') sink.refuse(problem)
   else if (sink.phase !== 'ended') sink.end(encoder.fail(problem))
   return problem
@@ -68,18 +68,18 @@ function sendProblem({ sink, encoder }: Pick<Turn, 'sink' | 'encoder'>, problem:
 
 /** After our own fault a stream that has begun ends with an error; before the head, the caller of the turn answers. */
 export function sendInternalError(turn: Turn): void {
-  if (turn.sink.phase === 'head' || turn.sink.phase === 'body') sendProblem(turn, internalError(turn.requestId))
+  if (turn.sink.phase === 'head' || turn.sink.phase === 'body') deliverProblem(turn, internalError(turn.requestId))
 }
 
 /** What was charged, or will be. */
-type Charged = Pick<SettledCharge, 'charge' | 'tier'>
+type StatedCharge = Pick<SettledCharge, 'charge' | 'tier'>
 
 /** The last bytes of an answer. A complete one states its charge; one that broke off does not. */
 function encodeEnd(
   { encoder, price }: Pick<Turn, 'encoder' | 'price'>,
   result: AttemptResult,
   owed: Owed | undefined,
-  settled: Charged | undefined,
+  settled: StatedCharge | undefined,
 ): Buffer {
   if (result.kind === 'broken-off') return encoder.fail(result.problem)
   if (result.kind !== 'finished' || !settled || !owed) throw new Error(`An answer that is ${result.kind} has no end`)
@@ -90,7 +90,7 @@ function encodeEnd(
 
 /** The last bytes of an answer that is kept. They are encoded once: a kept answer must be what its client was sent. */
 export interface KeptFrames {
-  encode(settled: Charged | undefined): Buffer
+  encode(settled: StatedCharge | undefined): Buffer
   /** The content changed before the frames were sent. */
   forget(): void
 }
@@ -101,7 +101,7 @@ export function createKeptFrames(
   owed: Owed | undefined,
 ): KeptFrames {
   let encoded: Buffer | undefined
-  let charge: Charged['charge'] | undefined
+  let charge: StatedCharge['charge'] | undefined
   return {
     encode(settled) {
       charge ??= settled?.charge

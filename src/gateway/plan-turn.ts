@@ -28,12 +28,12 @@ import { conversationKeysOf } from '../routing/plan-lanes.ts'
 import type { PlannedTurn, TurnServices } from './turn.ts'
 import type { TurnInput } from './turn-input.ts'
 
-type PlanOutcome =
+type PlanTurnOutcome =
   | { readonly kind: 'planned'; readonly turn: PlannedTurn }
   | { readonly kind: 'refused'; readonly problem: Problem; readonly model?: Model }
 
 /** Finds the model, and with it the price, lanes, limits and cap of this turn, from the current configuration. */
-export async function planTurn(services: TurnServices, input: TurnInput, caller: Caller): Promise<PlanOutcome> {
+export async function planTurn(services: TurnServices, input: TurnInput, caller: Caller): Promise<PlanTurnOutcome> {
   const { request, requestId, claim } = input
   const resolved = resolveModel(services.catalog, caller, request)
   if (resolved.kind === 'refused') return resolved
@@ -244,7 +244,7 @@ export async function wholeInput(
   if (request.compacts !== undefined) return withAdded(request, { bytes: SUMMARY_REQUEST_BYTES, messages: 1 })
   // A lane with the Chat protocol gets the messages as they came.
   if (callSeals === undefined || lanes.every((lane) => laneDialect(lane).wire === 'chat')) return request
-  return withAdded(request, { bytes: await sealedBytes(request, lanes, callSeals), messages: 0 })
+  return withAdded(request, { bytes: await restoredSealBytes(request, lanes, callSeals), messages: 0 })
 }
 
 function withAdded({ inputSize, otherInputs }: TurnRequest, added: { bytes: number; messages: number }): SizedInput {
@@ -261,7 +261,7 @@ function withAdded({ inputSize, otherInputs }: TurnRequest, added: { bytes: numb
 }
 
 /** The sealed reasoning for the lane that gets the most. */
-async function sealedBytes(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): Promise<number> {
+async function restoredSealBytes(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): Promise<number> {
   const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
   const { items } = restoreSeals(conversation, callSeals.find)
   const opaques = items.flatMap((item) => (item.type === 'reasoning' && item.opaque ? [item.opaque] : []))

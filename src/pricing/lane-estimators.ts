@@ -83,16 +83,16 @@ const FACTOR_MAX = 2.5
 
 export class LaneEstimator {
   /** Counted tokens over estimated ones: estimated as one a frame, and from bytes. */
-  readonly #frames = new Line(ASSUMED_WORDS)
-  readonly #bytes = new Line(ASSUMED_WORDS)
+  readonly #frames = new FittedLine(ASSUMED_WORDS)
+  readonly #bytes = new FittedLine(ASSUMED_WORDS)
   /** Tokens of input for each one by the catalogue's ratio. */
   inputFactor = 1
   /** Sums of the estimated and of the counted input. */
   #inputEstimate = INPUT_EVIDENCE
   #inputCounted = INPUT_EVIDENCE
   /** Seconds of silence over hidden tokens, and of JSON answers over all tokens. */
-  readonly #silence = new Line(ASSUMED_SECONDS)
-  readonly #jsonTimes = new Line(ASSUMED_SECONDS)
+  readonly #silence = new FittedLine(ASSUMED_SECONDS)
+  readonly #jsonTimes = new FittedLine(ASSUMED_SECONDS)
   /** The share of turns with hidden reasoning; undefined before the first. */
   #hides: number | undefined
 
@@ -166,7 +166,7 @@ function visibleTokensOf(
  * A line y = before + each * x that is learned point by point, fitted so that errors are small in proportion. The points that are
  * assumed at first count as one turn each.
  */
-class Line {
+class FittedLine {
   // Sums over the points of 1/y, x/y and their products.
   #one = 0
   #x = 0

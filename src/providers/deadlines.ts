@@ -40,7 +40,7 @@ export class Deadlines {
   #byteAt: number | undefined
   #progressAt: number
   /** What the next chunk continues. */
-  #line: Line
+  #line: LineKind
   #timer: NodeJS.Timeout
   #checkAt: number
   #cancelExpiry: (() => void) | undefined
@@ -150,10 +150,10 @@ export class Deadlines {
 const LINE_FEED = 0x0a
 const COLON = 0x3a
 
-type Line = 'start' | 'comment' | 'data'
+type LineKind = 'start' | 'comment' | 'data'
 
 /** The kind of the next line that is not blank. */
-function lineFrom(chunk: Buffer, from: number): Line {
+function lineFrom(chunk: Buffer, from: number): LineKind {
   for (let at = from; at < chunk.length; at++) {
     const byte = chunk[at]
     if (byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === LINE_FEED) continue

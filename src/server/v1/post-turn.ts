@@ -29,27 +29,27 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
   const { edge, request } = context
   const header = request.headers['idempotency-key']
   const named = header === undefined ? undefined : readIdempotencyKey(header)
-  if (named?.kind === 'invalid') return sendRefusal(context, caller, named.problem)
+  if (named?.kind === 'invalid') return refuseBeforeAdmission(context, caller, named.problem)
   // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named === undefined ? await edge.gateway.earlyRefusal(edge.gateway.services, caller) : undefined
   if (early) {
     edge.metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
-    return sendRefusal(context, caller, early)
+    return refuseBeforeAdmission(context, caller, early)
   }
 
   const acquired = edge.limiter.acquire(context)
   const entry = acquired instanceof Promise ? await acquired : acquired
-  if (entry.kind === 'refused') return sendRefusal(context, caller, entry.problem)
+  if (entry.kind === 'refused') return refuseBeforeAdmission(context, caller, entry.problem)
   if (entry.kind === 'disconnected') {
     // After a parse error the client may still read.
     const { failure } = context.connection
-    return failure ? sendRefusal(context, caller, failure) : abandon(context)
+    return failure ? refuseBeforeAdmission(context, caller, failure) : abandon(context)
   }
   const { slot } = entry
   try {
     const receiving = receiveBody(context, slot)
     const received = receiving instanceof Promise ? await receiving : receiving
-    if (received.kind === 'refused') return sendRefusal(context, caller, received.problem)
+    if (received.kind === 'refused') return refuseBeforeAdmission(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
     if (received.bytes.length > LARGE_BYTES) await yieldToEventLoop()
     const sent = { endpoint, caller, received, slot }
@@ -61,7 +61,7 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
 }
 
 /** Refuses a turn before admission, and counts it, because it leaves no receipt. */
-function sendRefusal(context: RequestContext, caller: Caller, problem: Problem, headers?: Headers): void {
+function refuseBeforeAdmission(context: RequestContext, caller: Caller, problem: Problem, headers?: Headers): void {
   sendProblem(context, problem, headers)
   context.edge.refusedTurns.note(caller, problem.code)
 }
@@ -90,13 +90,13 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
     // Admission checks the caller of a first request again.
     if (found.kind === 'first') return await serve(context, sent, found.claim)
     const again = await edge.callers.findAgain(caller)
-    if (again.kind === 'refused') return sendRefusal(context, caller, callerProblem(again.reason))
+    if (again.kind === 'refused') return refuseBeforeAdmission(context, caller, callerProblem(again.reason))
     switch (found.kind) {
       case 'kept':
         return await replay(context, found)
       case 'refused':
         if (found.error !== undefined) log.error = found.error
-        return sendRefusal(context, caller, found.problem, found.headers)
+        return refuseBeforeAdmission(context, caller, found.problem, found.headers)
     }
   } finally {
     found.release()
@@ -108,7 +108,7 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const { gateway, turnCounts } = edge
   const { caller, slot } = sent
   const read = await parseTurn(context, sent)
-  if (read.kind === 'refused') return sendRefusal(context, caller, read.problem)
+  if (read.kind === 'refused') return refuseBeforeAdmission(context, caller, read.problem)
 
   const { request } = read
   const sink = new ClientSink(context, request.delivery)

@@ -10,12 +10,12 @@ import {
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { partLost } from './lib/console-problem.ts'
-import type { LazyArea } from './messages/catalogue.ts'
+import type { LazyBundle } from './messages/catalogue.ts'
 import { loadMessages } from './messages/loading.ts'
 import { sessionQuery } from './queries/session.ts'
-import { homeOf } from './shell/areas.ts'
 import { NotFound, PageFailed } from './shell/error-pages.tsx'
 import { landingOf } from './shell/landing.ts'
+import { homeOf } from './shell/nav-items.ts'
 import { Shell } from './shell/Shell.tsx'
 
 interface RouterContext {
@@ -29,12 +29,12 @@ type Load<Name extends string> = () => Promise<Readonly<Record<Name, () => React
  * browser's error page, so the console shows its own error.
  */
 const lazyPage = <const Name extends string>(
-  areas: readonly LazyArea[],
+  bundles: readonly LazyBundle[],
   load: Load<Name>,
   name: Name,
 ): RouteComponent =>
   lazyRouteComponent(async () => {
-    const [page] = await Promise.all([load(), loadMessages(areas)]).catch(() => {
+    const [page] = await Promise.all([load(), loadMessages(bundles)]).catch(() => {
       throw partLost()
     })
     return page
@@ -90,14 +90,14 @@ const plainSearch = (search: Record<string, unknown>): Search =>
 
 const page = <const Path extends string, const Name extends string>(
   path: Path,
-  areas: readonly LazyArea[],
+  bundles: readonly LazyBundle[],
   load: Load<Name>,
   name: Name,
 ) =>
   createRoute({
     getParentRoute: () => inside,
     path,
-    component: lazyPage(areas, load, name),
+    component: lazyPage(bundles, load, name),
     validateSearch: plainSearch,
   })
 

@@ -33,7 +33,7 @@ function scriptBeforeApp(): Plugin {
   }
 }
 
-const areaParts = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-parts`
+const partsOfFolder = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-parts`
 
 const KIT =
   /\/node_modules\/|\/src\/lib\/|\/console\/((main|routes)\.tsx$|(lib|queries|shell)\/|ui\/[^/]+$|messages\/(?!en|de)[^/]+$)/
@@ -42,13 +42,13 @@ const ON_FEW_PAGES = /\/(@radix-ui\/react-(popover|tabs)\/|ui\/(Popover|Tabs)\.)
 
 /**
  * One chunk holds what most pages need: split by use it became sixty files with a kilobyte of headers each. A second
- * chunk holds charts and requests, which many pages share, and each area has one for its shared parts. Pages and
+ * chunk holds charts and requests, which many pages share, and each folder of pages has one for its shared parts. Pages and
  * messages stay files of their own.
  */
 const GROUPS = [
   { name: 'kit', test: (id: string) => KIT.test(id) && !ON_FEW_PAGES.test(id), priority: 2 },
   { name: 'parts', test: /\/console\/(pages\/requests|ui\/charts)\//, minShareCount: 2, priority: 1 },
-  { name: areaParts, debugName: 'parts of an area', test: /\/console\/pages\//, minShareCount: 2 },
+  { name: partsOfFolder, debugName: 'parts of a folder of pages', test: /\/console\/pages\//, minShareCount: 2 },
 ]
 
 export default defineConfig({

@@ -1,7 +1,7 @@
 import { createChatEncoder } from '../../dist/protocols/chat/encoder.js'
-import { codecs } from '../../dist/protocols/codecs.js'
 import { ResponsesEncoder } from '../../dist/protocols/responses/encoder.js'
 import { FrameSplitter } from '../../dist/protocols/sse/frames.js'
+import { codecs } from '../../dist/protocols/wires.js'
 import { median } from './measure.mjs'
 import { FRAMES } from './mock-frames.mjs'
 

@@ -14,13 +14,13 @@ type Translated<Messages> = {
           : Translated<Messages[Key]>
 }
 
-type Lazy = { readonly [Area in keyof typeof lazy]: Awaited<ReturnType<(typeof lazy)[Area]>> }
+type Lazy = { readonly [Bundle in keyof typeof lazy]: Awaited<ReturnType<(typeof lazy)[Bundle]>> }
 
-/** Areas whose messages are loaded with the pages that use them. */
-export type LazyArea = keyof Lazy
+/** Bundles whose messages are loaded with the pages that use them. */
+export type LazyBundle = keyof Lazy
 
 export type BaseMessages = Translated<typeof base>
-export type LazyMessages = { readonly [Area in LazyArea]: () => Promise<Translated<Lazy>[Area]> }
+export type LazyMessages = { readonly [Bundle in LazyBundle]: () => Promise<Translated<Lazy>[Bundle]> }
 
-/** All messages. A convention test checks that a page loads the areas that its components use. */
+/** All messages. A convention test checks that a page loads the bundles that its components use. */
 export type Catalogue = BaseMessages & Translated<Lazy>

@@ -1,5 +1,5 @@
 import { onPreferences, type Preferences, preferences } from '../lib/preferences.ts'
-import type { BaseMessages, Catalogue, LazyArea, LazyMessages } from './catalogue.ts'
+import type { BaseMessages, Catalogue, LazyBundle, LazyMessages } from './catalogue.ts'
 
 type Language = Exclude<Preferences['language'], 'auto'>
 
@@ -32,7 +32,7 @@ const LANGUAGE_MODULES: Readonly<Record<Language, () => Promise<LanguageModule>>
   de: () => import('./de.ts'),
 }
 
-const needed = new Set<LazyArea>()
+const needed = new Set<LazyBundle>()
 const listeners = new Set<() => void>()
 let wanted: Language
 let current: LoadedMessages | undefined
@@ -58,11 +58,11 @@ export function followLanguage(onLost: () => void): Promise<void> {
 }
 
 /** Loads the messages of a page together with its code. */
-export function loadMessages(areas: readonly LazyArea[]): Promise<void> {
-  for (const area of areas) needed.add(area)
+export function loadMessages(bundles: readonly LazyBundle[]): Promise<void> {
+  for (const bundle of bundles) needed.add(bundle)
   return complete().catch((error: unknown) => {
     // Otherwise every later page would wait for these and fail too.
-    for (const area of areas) if (current === undefined || !(area in current.messages)) needed.delete(area)
+    for (const bundle of bundles) if (current === undefined || !(bundle in current.messages)) needed.delete(bundle)
     throw error
   })
 }
@@ -72,10 +72,10 @@ export function loadMessages(areas: readonly LazyArea[]): Promise<void> {
  * no visible page, so listeners are not notified.
  */
 async function complete(): Promise<void> {
-  const [language, areas] = [wanted, [...needed]]
+  const [language, bundles] = [wanted, [...needed]]
   const { base, lazy } = await LANGUAGE_MODULES[language]()
-  const loaded = await Promise.all(areas.map(async (area) => [area, await lazy[area]()] as const))
-  if (language !== wanted || areas.length !== needed.size) return complete()
+  const loaded = await Promise.all(bundles.map(async (bundle) => [bundle, await lazy[bundle]()] as const))
+  if (language !== wanted || bundles.length !== needed.size) return complete()
   if (current?.language === language) {
     Object.assign(current.messages, Object.fromEntries(loaded))
     return

@@ -36,11 +36,11 @@ export function AccountMenu() {
       }
     >
       <MenuItem icon={Settings} onPick={() => void navigate({ to: '/settings' })}>
-        {shell.areas.settings}
+        {shell.pageTitles.settings}
       </MenuItem>
       {person.account !== null && (
         <MenuItem icon={ScrollText} onPick={() => void navigate({ to: '/audit' })}>
-          {shell.areas.audit}
+          {shell.pageTitles.audit}
         </MenuItem>
       )}
       <MenuLine />

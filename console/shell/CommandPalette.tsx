@@ -9,7 +9,7 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { Form } from '../ui/Form.tsx'
 import { controlClass } from '../ui/inputs.tsx'
 import { useSignOut } from './AccountMenu.tsx'
-import { AUDIT_AREA, operatorAreas, ownerAreas } from './areas.ts'
+import { AUDIT_NAV_ITEM, operatorNavItems, ownerNavItems } from './nav-items.ts'
 
 interface Command {
   readonly id: string
@@ -113,11 +113,11 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
   const { shell } = useMessages()
   const navigate = useNavigate()
   const signOut = useSignOut()
-  const own = ownerAreas(person)
-  const areas = [...own, ...(own.length > 0 ? [AUDIT_AREA] : []), ...operatorAreas(person)]
+  const own = ownerNavItems(person)
+  const items = [...own, ...(own.length > 0 ? [AUDIT_NAV_ITEM] : []), ...operatorNavItems(person)]
   const all: Command[] = [
-    ...areas.map(({ id, to, icon }) => ({ id, label: shell.areas[id], icon, run: () => void navigate({ to }) })),
-    { id: 'settings', label: shell.areas.settings, icon: Settings, run: () => void navigate({ to: '/settings' }) },
+    ...items.map(({ id, to, icon }) => ({ id, label: shell.pageTitles[id], icon, run: () => void navigate({ to }) })),
+    { id: 'settings', label: shell.pageTitles.settings, icon: Settings, run: () => void navigate({ to: '/settings' }) },
     { id: 'light', label: `${shell.theme}: ${shell.themes.light}`, icon: Sun, run: () => prefer({ theme: 'light' }) },
     { id: 'dark', label: `${shell.theme}: ${shell.themes.dark}`, icon: Moon, run: () => prefer({ theme: 'dark' }) },
     { id: 'help', label: shell.shortcuts.title, icon: Keyboard, run: onHelp },

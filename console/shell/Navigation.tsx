@@ -2,19 +2,19 @@ import { Link } from '@tanstack/react-router'
 import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
 import { usePendingFundingRequests } from '../queries/operate.ts'
 import { useSession } from '../queries/session.ts'
-import { type Area, operatorAreas, ownerAreas } from './areas.ts'
+import { type NavItem, operatorNavItems, ownerNavItems } from './nav-items.ts'
 
 export function Navigation({ onGo }: { onGo?: () => void }) {
   const { person } = useSession()
   const { shell } = useMessages()
-  const [own, operate] = [ownerAreas(person), operatorAreas(person)]
+  const [own, operate] = [ownerNavItems(person), operatorNavItems(person)]
   return (
     <nav aria-label={shell.navigation} className="grid gap-5">
-      {own.length > 0 && <AreaList areas={own} onGo={onGo} />}
+      {own.length > 0 && <NavList items={own} onGo={onGo} />}
       {operate.length > 0 && (
         <div className="grid gap-1">
           <h2 className="eyebrow px-2.5">{shell.operate}</h2>
-          <AreaList areas={operate} onGo={onGo} />
+          <NavList items={operate} onGo={onGo} />
         </div>
       )}
     </nav>
@@ -34,11 +34,11 @@ function PendingFundingRequests() {
   )
 }
 
-function AreaList({ areas, onGo }: { areas: readonly Area[]; onGo?: (() => void) | undefined }) {
+function NavList({ items, onGo }: { items: readonly NavItem[]; onGo?: (() => void) | undefined }) {
   const { shell } = useMessages()
   return (
     <ul className="grid gap-0.5">
-      {areas.map(({ id, to, icon: Icon }) => (
+      {items.map(({ id, to, icon: Icon }) => (
         <li key={id}>
           <Link
             to={to}
@@ -47,7 +47,7 @@ function AreaList({ areas, onGo }: { areas: readonly Area[]; onGo?: (() => void)
             className="group flex min-h-8 items-center gap-2.5 rounded-md px-2.5 py-1 font-medium text-soft transition-colors hover:bg-hover hover:text-ink data-[status=active]:bg-accent-wash data-[status=active]:text-accent"
           >
             <Icon aria-hidden="true" className="size-4 shrink-0" />
-            {shell.areas[id]}
+            {shell.pageTitles[id]}
             {id === 'accounts' && <PendingFundingRequests />}
           </Link>
         </li>

@@ -16,10 +16,10 @@ import { IconButton } from '../ui/Button.tsx'
 import { Dialog, Modal } from '../ui/Dialog.tsx'
 import { Mark } from '../ui/Mark.tsx'
 import { AccountMenu } from './AccountMenu.tsx'
-import { operatorAreas, ownerAreas } from './areas.ts'
 import { CommandPalette } from './CommandPalette.tsx'
 import { ConfirmPassword, cancelPasswordPrompt } from './ConfirmPassword.tsx'
 import { Navigation } from './Navigation.tsx'
+import { operatorNavItems, ownerNavItems } from './nav-items.ts'
 
 export function Shell() {
   const { shell } = useMessages()
@@ -211,15 +211,15 @@ function useShellKeys(handlers: ShellKeys): void {
   }, [])
 
   useEffect(() => {
-    const { shortcuts, areas } = shell
+    const { shortcuts, pageTitles } = shell
     const keys: LetterKey[] = [
       { keys: '?', label: shortcuts.help, group: 'anywhere', run: () => latest.current.onHelp() },
       { keys: 'j', label: shortcuts.next, group: 'inTables', run: () => moveRow(1) },
       { keys: 'k', label: shortcuts.previous, group: 'inTables', run: () => moveRow(-1) },
     ]
-    for (const { id, to, letter } of [...ownerAreas(person), ...operatorAreas(person)]) {
+    for (const { id, to, letter } of [...ownerNavItems(person), ...operatorNavItems(person)]) {
       if (letter === undefined) continue
-      keys.push({ keys: `g ${letter}`, label: areas[id], group: 'goTo', run: () => void navigate({ to }) })
+      keys.push({ keys: `g ${letter}`, label: pageTitles[id], group: 'goTo', run: () => void navigate({ to }) })
     }
     const removers = keys.map(addLetterKey)
     return () => {

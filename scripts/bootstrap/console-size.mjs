@@ -18,14 +18,14 @@ export function pagesBySize(built, routes) {
   const html = readFileSync(join(built, PAGE), 'utf8')
   const entry = Object.keys(manifest).filter((name) => html.includes(`/${manifest[name].file}"`))
   if (entry.length === 0) throw new Error(`${PAGE} loads nothing of the build`)
-  const messagesOf = (language, areas) => [
+  const messagesOf = (language, bundles) => [
     `messages/${language}.ts`,
-    ...areas.map((area) => `messages/${language}/${area}.ts`),
+    ...bundles.map((bundle) => `messages/${language}/${bundle}.ts`),
   ]
-  const bytesOf = (page, areas) =>
-    LANGUAGES.map((language) => sizeOf(built, filesOf(manifest, [...entry, page, ...messagesOf(language, areas)])))
+  const bytesOf = (page, bundles) =>
+    LANGUAGES.map((language) => sizeOf(built, filesOf(manifest, [...entry, page, ...messagesOf(language, bundles)])))
   return pageMessages(routes)
-    .map(({ page, areas }) => ({ page, bytes: Math.max(...bytesOf(page, areas)) }))
+    .map(({ page, bundles }) => ({ page, bytes: Math.max(...bytesOf(page, bundles)) }))
     .sort((one, other) => other.bytes - one.bytes)
 }
 

@@ -1,8 +1,8 @@
 const PAGE = /\[([^[\]]*)\],\s*\(\) => import\('\.\/([^']+)'\)/g
 
-/** Which areas of the catalogue come with each page: `page('/keys', ['keys'], () => import('./pages/keys/KeysPage.tsx'), …)`. */
+/** Which bundles of the catalogue come with each page: `page('/keys', ['keys'], () => import('./pages/keys/KeysPage.tsx'), …)`. */
 export const pageMessages = (routes) =>
-  [...routes.matchAll(PAGE)].map(([, areas, page]) => ({
+  [...routes.matchAll(PAGE)].map(([, bundles, page]) => ({
     page,
-    areas: [...areas.matchAll(/\w+/g)].map(([area]) => area),
+    bundles: [...bundles.matchAll(/\w+/g)].map(([bundle]) => bundle),
   }))

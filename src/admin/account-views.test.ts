@@ -12,7 +12,7 @@ describe('accounts', () => {
       id: account,
       status: 'suspended',
     })
-    expect(await fixture.finder.find(key)).toEqual({ kind: 'refused', reason: 'account-suspended' })
+    expect(await fixture.callers.find(key)).toEqual({ kind: 'refused', reason: 'account-suspended' })
     expect(await must('accounts.activate', { account })).toMatchObject({ status: 'active' })
     expect((await callerOf(key)).accountId).toBe(account)
   })

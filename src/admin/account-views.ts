@@ -6,7 +6,7 @@ import { listPeople } from '../db/people.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { accountView, type OneAccount, resolveAccount, walletOf } from './accounts.ts'
 import { suggestModel } from './models.ts'
-import { done, ifDone, refused } from './outcome.ts'
+import { done, ifDone, refuseOperation } from './outcome.ts'
 import { planOfAccount, planStatus, subscriptionFacts } from './plans.ts'
 import { listRequests } from './requests.ts'
 import type { AdminServices } from './services.ts'
@@ -40,7 +40,7 @@ export const operatedAccounts = (services: AdminServices, { search, ...page }: z
 /** One account for an operator, by its id. */
 export async function operatedAccount(services: AdminServices, id: string) {
   const account = await findAccountById(services.db, id)
-  if (account === undefined) return refused('account_not_found', `There is no account ${quoted(id)}.`)
+  if (account === undefined) return refuseOperation('account_not_found', `There is no account ${quoted(id)}.`)
   const [counted] = await listAccountsLike(services.db, { before: account.row + 1, limit: 1, search: undefined })
   const members = await listPeople(services.db, { account: account.row, after: 0, limit: MEMBERS_MAX })
   return done({

@@ -13,7 +13,7 @@ import type { AccountStatusReport, Ledger } from '../ledger/ledger.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
-import { done, ifDone, type Outcome, type Refused, refused } from './outcome.ts'
+import { done, ifDone, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
 import type { AdminServices, DbService } from './services.ts'
 import { isoTime, normalizeEmail, quoted } from './values.ts'
 
@@ -35,7 +35,7 @@ export async function resolveAccount({ db }: DbService, named: string): Promise<
   const cure = isEmail
     ? `To create it: millrace accounts create --email ${shellWord(normalizeEmail(named))}`
     : 'See: millrace accounts list'
-  return refused('account_not_found', `There is no account ${quoted(named)}. ${cure}`)
+  return refuseOperation('account_not_found', `There is no account ${quoted(named)}. ${cure}`)
 }
 
 /** Refuses a closed account as well. */
@@ -44,8 +44,8 @@ export const resolveOpenAccount = (services: DbService, named: string) =>
     account.status === 'closed' ? accountClosed(account) : done(account),
   )
 
-export const accountClosed = ({ id }: Pick<StoredAccount, 'id'>): Refused =>
-  refused('account_closed', `Account ${id} is closed.`)
+export const accountClosed = ({ id }: Pick<StoredAccount, 'id'>): OperationRefused =>
+  refuseOperation('account_closed', `Account ${id} is closed.`)
 
 export type AccountView = ReturnType<typeof accountView>
 
@@ -80,7 +80,7 @@ export async function createAccount(
   const account = await findAccountByEmail(db, email)
   if (account === undefined) throw new Error(`The account of ${email} is missing after it was created`)
   if (isNew) return done(accountView(account))
-  return refused('account_exists', `${email} already has an account: ${account.id}`, { param: 'email' })
+  return refuseOperation('account_exists', `${email} already has an account: ${account.id}`, { param: 'email' })
 }
 
 /** Affects every key of the account at once. Running requests finish. */
@@ -96,6 +96,6 @@ export async function changeAccountStatus(
   const changed = await auditLog
     .act(entry, [accountStatusUpdate(account.row, status)])
     .finally(() => forgetAccount(account.row as AccountRow))
-  if (!changed) return refused('account_closed', `Account ${account.id} is closed, which is final.`)
+  if (!changed) return refuseOperation('account_closed', `Account ${account.id} is closed, which is final.`)
   return done(accountView({ ...account, status }))
 }

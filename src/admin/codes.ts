@@ -20,7 +20,7 @@ import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountRow, mintBatchId, mintCodeId } from '../model/ids.ts'
 import { formatUsd, inUsd, type NanoUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount, walletView } from './accounts.ts'
-import { done, ifDone, type RefusalReason, type Refused, refused } from './outcome.ts'
+import { done, ifDone, type OperationRefused, type RefusalReason, refuseOperation } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { cutPage, isoTime, isoTimeOrNull, NEWEST, parseExpiry, quoted, readAmount, unreadableMoment } from './values.ts'
 
@@ -82,8 +82,8 @@ export async function listCodes({ db, clock }: AdminServices, { after, limit }: 
   return done({ items: rows.map((row) => codeView(row, now)), next })
 }
 
-const unknownCode = (id: string): Refused =>
-  refused('code_not_found', `There is no code ${quoted(id)}. See: millrace codes list`)
+const unknownCode = (id: string): OperationRefused =>
+  refuseOperation('code_not_found', `There is no code ${quoted(id)}. See: millrace codes list`)
 
 /** Withdraws an unredeemed code, by its id or its text. It succeeds if the code is already withdrawn. */
 export async function withdrawCode(
@@ -95,7 +95,7 @@ export async function withdrawCode(
   if (found === undefined) {
     // The text of a code, even mistyped, must not appear in a message or a log.
     if (named.startsWith('code_')) return unknownCode(named)
-    return refused('code_not_found', 'There is no such code. See: millrace codes list')
+    return refuseOperation('code_not_found', 'There is no such code. See: millrace codes list')
   }
   const detail = `${found.shown}, ${inUsd(found.amount_nano)}`
   const entry = { action: 'code_withdrawn', target: found.id, detail } as const
@@ -105,7 +105,7 @@ export async function withdrawCode(
   if (after.redeemed_by === null) return done(codeView({ ...after, redeemer: null }, clock.now()))
   const redeemer = await findAccountByRow(db, after.redeemed_by)
   const message = `${after.id} was already redeemed by ${redeemer?.id}. To take the money back: millrace wallet adjust`
-  return refused('code_redeemed', message)
+  return refuseOperation('code_redeemed', message)
 }
 
 type CreditServices = Pick<AdminServices, 'db' | 'clock'> & { readonly ledger: Pick<Ledger, 'credit'> }
@@ -122,19 +122,20 @@ const OWN_CODE: ReadonlySet<RefusalReason> = new Set(['code_redeemed', 'wallet_f
 export async function redeemCode(services: RedeemServices, account: AccountRow, args: z.output<typeof redeemBody>) {
   const owner = await findAccountByRow(services.db, account)
   if (owner?.status === 'suspended') {
-    return refused('account_suspended', 'This account is suspended and cannot redeem codes.')
+    return refuseOperation('account_suspended', 'This account is suspended and cannot redeem codes.')
   }
-  if (owner?.status !== 'active') return refused('account_closed', 'This account is closed and cannot redeem codes.')
+  if (owner?.status !== 'active')
+    return refuseOperation('account_closed', 'This account is closed and cannot redeem codes.')
   const letters = readCodeText(args.code)
   // A mistyped code reveals nothing about any code, so it does not count as a try.
   if (letters === undefined) {
     const message = 'A character of this code is wrong, missing or misplaced. Check it and enter it again.'
-    return refused('code_mistyped', message, { param: 'code' })
+    return refuseOperation('code_mistyped', message, { param: 'code' })
   }
   const waitSeconds = services.redeemTries.take(account)
   if (waitSeconds !== undefined) {
     const message = `Too many codes were tried. The next one may be tried in ${waitSeconds} seconds.`
-    return refused('too_many_tries', message, { retryAfterSeconds: waitSeconds })
+    return refuseOperation('too_many_tries', message, { retryAfterSeconds: waitSeconds })
   }
   const outcome = await claimAndCredit(services, account, services.digestCode(letters))
   if (outcome.kind === 'done' || OWN_CODE.has(outcome.reason)) services.redeemTries.giveBack(account)
@@ -160,11 +161,11 @@ async function claimAndCredit(services: RedeemServices, account: AccountRow, dig
   return done({ amount: formatUsd(code.amount_nano), wallet: walletView(credit.status) })
 }
 
-const redeemedBefore = ({ redeemed_at }: StoredCode): Refused =>
-  refused('code_redeemed', `You already redeemed this code on ${isoTime(redeemed_at ?? 0)}.`, { param: 'code' })
+const redeemedBefore = ({ redeemed_at }: StoredCode): OperationRefused =>
+  refuseOperation('code_redeemed', `You already redeemed this code on ${isoTime(redeemed_at ?? 0)}.`, { param: 'code' })
 
 /** One message for all of these cases, so that guesses reveal nothing about codes of others. */
-const NOT_REDEEMABLE = refused(
+const NOT_REDEEMABLE = refuseOperation(
   'code_not_found',
   'This code cannot be redeemed: it does not exist, has expired, was withdrawn, or was redeemed by another account.',
   { param: 'code' },
@@ -192,7 +193,7 @@ async function creditCode({ db, clock, ledger }: CreditServices, code: StoredCod
       return outcome
     case 'too-much': {
       const message = `The wallet cannot hold more than ${inUsd(outcome.most)}. The code stays reserved for this account: redeem it again when there is room.`
-      return refused('wallet_full', message)
+      return refuseOperation('wallet_full', message)
     }
     default:
       throw new Error(`The credit of ${code.id} ended as ${outcome.kind}, which a code's own reference cannot cause`)

@@ -3,7 +3,7 @@ import type { Lane, Model } from '../catalog/catalog.ts'
 import {
   type KnownModel,
   type KnownPrice,
-  type KnownRates,
+  type KnownTokenPrices,
   knownEfforts,
   knownModel,
   knownModels,
@@ -12,9 +12,9 @@ import {
 } from '../catalog/known-models.ts'
 import { type EffortSpellings, type ModelTraits, spellEffort } from '../model/effort.ts'
 import { formatPricePerMillion } from '../model/money.ts'
-import type { Rates } from '../model/price.ts'
+import type { TokenPrices } from '../model/price.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
-import { done, refused } from './outcome.ts'
+import { done, refuseOperation } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { quoted } from './values.ts'
 
@@ -28,7 +28,7 @@ export async function compareCatalog(
   // An id with an effort names the model that it is a variant of.
   const entry = entries.get(wanted)
   if (entry !== undefined) return done(catalogView([entry.model]))
-  return refused('model_not_found', `The configuration has no model ${quoted(wanted)}. See: millrace models`)
+  return refuseOperation('model_not_found', `The configuration has no model ${quoted(wanted)}. See: millrace models`)
 }
 
 export type CatalogView = ReturnType<typeof catalogView>
@@ -163,7 +163,7 @@ const CLASSES = [
   ['cached_input', 'cachedInput'],
   ['cache_write', 'cacheWrite'],
   ['output', 'output'],
-] as const satisfies readonly (readonly [string, keyof Rates])[]
+] as const satisfies readonly (readonly [string, keyof TokenPrices])[]
 
 /**
  * Compares the list price with the provider's, class by class, at every input length where either changes, up to the context.
@@ -173,8 +173,8 @@ function comparePrices(list: Model['price'], known: KnownPrice, contextTokens: n
   const thresholds = [...(list?.tiers ?? []), ...known.tiers].map((tier) => tier.aboveInputTokens)
   const lengths = [...new Set(thresholds)].sort((a, b) => a - b).filter((length) => length < contextTokens)
   return [0, ...lengths].flatMap((length) => {
-    const ours = list && ratesAt<Rates>(list, list.tiers, length)
-    const theirs = ratesAt<KnownRates>(known, known.tiers, length)
+    const ours = list && tokenPricesAt<TokenPrices>(list, list.tiers, length)
+    const theirs = tokenPricesAt<KnownTokenPrices>(known, known.tiers, length)
     return CLASSES.flatMap(([name, own]) => {
       const cost = theirs[own]
       if (cost === undefined) return []
@@ -192,9 +192,12 @@ function comparePrices(list: Model['price'], known: KnownPrice, contextTokens: n
   })
 }
 
-/** The rates of a request whose input is just longer than a length. */
-const ratesAt = <Of>(base: Of, tiers: readonly (Of & { readonly aboveInputTokens: number })[], length: number): Of =>
-  tiers.findLast((tier) => tier.aboveInputTokens <= length) ?? base
+/** The prices of a request whose input is just longer than a length. */
+const tokenPricesAt = <Of>(
+  base: Of,
+  tiers: readonly (Of & { readonly aboveInputTokens: number })[],
+  length: number,
+): Of => tiers.findLast((tier) => tier.aboveInputTokens <= length) ?? base
 
 /** The known models of one dialect or of all; undefined for an unknown dialect. */
 export function knownViews(dialect?: string): readonly KnownView[] | undefined {
@@ -217,12 +220,12 @@ const knownView = ({ dialect, id, also, traits, price, ...facts }: KnownModel) =
     price === undefined
       ? null
       : {
-          ...ratesView(price),
-          tiers: price.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...ratesView(tier) })),
+          ...tokenPricesView(price),
+          tiers: price.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...tokenPricesView(tier) })),
         },
 })
 
-const ratesView = ({ input, cachedInput, cacheWrite, output }: KnownRates) => ({
+const tokenPricesView = ({ input, cachedInput, cacheWrite, output }: KnownTokenPrices) => ({
   input: formatPricePerMillion(input),
   ...(cachedInput === undefined ? {} : { cached_input: formatPricePerMillion(cachedInput) }),
   ...(cacheWrite === undefined ? {} : { cache_write: formatPricePerMillion(cacheWrite) }),
@@ -258,16 +261,16 @@ const sizeLine = (name: string, size: number | null): string =>
 
 function priceLines(price: KnownView['price'], until: string | undefined): string[] {
   if (price === null) return ['  # price: unknown; a model without a price cannot be called']
-  const { tiers, ...rates } = price
-  const ratesOf = (written: object): string[] => Object.entries(written).map(([name, rate]) => `${name}: "${rate}"`)
+  const { tiers, ...tokenPrices } = price
+  const linesOf = (written: object): string[] => Object.entries(written).map(([name, price]) => `${name}: "${price}"`)
   return [
     `  price:   # the provider's price on ${knownModels().asOf}, in USD per million tokens: set your own`,
     ...(until === undefined ? [] : [`    # the provider has announced another price from ${until} on`]),
-    ...ratesOf(rates).map((line) => `    ${line}`),
+    ...linesOf(tokenPrices).map((line) => `    ${line}`),
     ...(tiers.length === 0 ? [] : ['    tiers:']),
     ...tiers.map(
       ({ above_input_tokens: above, ...tier }) =>
-        `      - { above_input_tokens: ${above}, ${ratesOf(tier).join(', ')} }`,
+        `      - { above_input_tokens: ${above}, ${linesOf(tier).join(', ')} }`,
     ),
   ]
 }

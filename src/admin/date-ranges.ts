@@ -1,5 +1,5 @@
 import { beginOfDay, openTimeZone, type TimeZone } from '../lib/time-zone.ts'
-import { done, type Outcome, refused } from './outcome.ts'
+import { done, type Outcome, refuseOperation } from './outcome.ts'
 
 /** Days (`2026-11-22`) in an IANA zone: from the first moment of `from` until before `to`. */
 interface DaysInZone {
@@ -26,7 +26,7 @@ export function readDayRange({ from, to, zone: name }: DaysInZone): Outcome<DayR
   const range = { from: beginOfDay(zone, firstDay), to: beginOfDay(zone, endDay) }
   if (range.from < range.to) return done({ zone, firstDay, endDay, ...range })
   const message = `The range from ${from} until before ${to} is empty: \`to\` is the first day after the range.`
-  return refused('invalid_range', message, { param: 'to' })
+  return refuseOperation('invalid_range', message, { param: 'to' })
 }
 
 /** Midnight in UTC; undefined for invalid days and for years outside 1970 to 2999. */
@@ -38,14 +38,22 @@ function midnightOf(day: string): number | undefined {
 }
 
 export const unknownZone = (name: string) =>
-  refused('invalid_range', `${JSON.stringify(name)} is not a time zone. Use a name such as "Europe/Berlin" or "UTC".`, {
-    param: 'zone',
-  })
+  refuseOperation(
+    'invalid_range',
+    `${JSON.stringify(name)} is not a time zone. Use a name such as "Europe/Berlin" or "UTC".`,
+    {
+      param: 'zone',
+    },
+  )
 
 const unknownDay = (text: string, param: 'from' | 'to') =>
-  refused('invalid_range', `${JSON.stringify(text)} is not a day from 1970 to 2999. Write it as in "2026-11-22".`, {
-    param,
-  })
+  refuseOperation(
+    'invalid_range',
+    `${JSON.stringify(text)} is not a day from 1970 to 2999. Write it as in "2026-11-22".`,
+    {
+      param,
+    },
+  )
 
 type OpenDays = { readonly [Name in keyof DaysInZone]?: DaysInZone[Name] | undefined }
 
@@ -63,7 +71,7 @@ export function readOpenRange({ from, to, zone = 'UTC' }: OpenDays): Outcome<Ope
   if (end?.kind === 'refused') return end
   const range = { from: first?.value, before: end?.value }
   if (range.from !== undefined && range.before !== undefined && range.from > range.before) {
-    return refused('invalid_range', `The range ends on ${to}, before it begins on ${from}.`, { param: 'to' })
+    return refuseOperation('invalid_range', `The range ends on ${to}, before it begins on ${from}.`, { param: 'to' })
   }
   return done(range)
 }

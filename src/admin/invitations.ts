@@ -29,7 +29,7 @@ import type { Role } from '../db/tables.ts'
 import { mintAccountId, mintPersonId } from '../model/ids.ts'
 import { type AnyAccount, accountClosed, resolveAccount } from './accounts.ts'
 import type { AuditEntry } from './audit.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
 import { type Client, openSession, type SignedIn, type SignInServices } from './sessions.ts'
 import { tooBusy } from './sign-in.ts'
 import { isoTime } from './values.ts'
@@ -55,25 +55,26 @@ export async function invitePerson(
   const account = resolved?.value ?? (email === undefined ? undefined : await findAccountByEmail(services.db, email))
   const address = email ?? account?.email
   if (address === undefined) {
-    return refused('email_missing', 'Name the person to invite: an email or an account.', { param: 'email' })
+    return refuseOperation('email_missing', 'Name the person to invite: an email or an account.', { param: 'email' })
   }
   if (account?.status === 'closed') return accountClosed(account)
   if ((await findPersonByEmail(services.db, address)) !== undefined) {
     const message = `${address} has already signed up. For a new password, invite with resets.`
-    return refused('person_exists', message, { param: 'email' })
+    return refuseOperation('person_exists', message, { param: 'email' })
   }
   return issue(services, { role: order.role, account, person: undefined, email: address, lifetimeMs: INVITE_MS }, actor)
 }
 
 async function inviteToReset(services: SignInServices, email: string | undefined, actor: string) {
   if (email === undefined) {
-    return refused('email_missing', 'Name the person who gets a new password: an email.', { param: 'email' })
+    return refuseOperation('email_missing', 'Name the person who gets a new password: an email.', { param: 'email' })
   }
   const person = await findPersonByEmail(services.db, email)
   if (person === undefined) {
-    return refused('person_not_found', `No person has signed up as ${email}.`, { param: 'email' })
+    return refuseOperation('person_not_found', `No person has signed up as ${email}.`, { param: 'email' })
   }
-  if (person.disabled_at !== null) return refused('person_disabled', `${email} is disabled.`, { param: 'email' })
+  if (person.disabled_at !== null)
+    return refuseOperation('person_disabled', `${email} is disabled.`, { param: 'email' })
   const account = person.account === null ? undefined : await findAccountByRow(services.db, person.account)
   return issue(services, { role: person.role, account, person, email, lifetimeMs: INVITE_MS }, actor)
 }
@@ -144,7 +145,7 @@ async function findOpenInvite({ db, clock, digestInvite }: SignInServices, code:
 }
 
 /** One message for all cases, so that guesses reveal nothing. */
-const inviteNotValid = refused(
+const inviteNotValid = refuseOperation(
   'invite_not_valid',
   'This link is no longer valid or was already used. Ask the operator for a new one.',
 )
@@ -169,7 +170,7 @@ export async function signUp(
   if (invite === undefined) return inviteNotValid
   const email = invite.email ?? body.email
   if (email === undefined) {
-    return refused('email_missing', 'Enter the email you will sign in with.', { param: 'email' })
+    return refuseOperation('email_missing', 'Enter the email you will sign in with.', { param: 'email' })
   }
   const password = await services.passwords.hash(body.password, 'known')
   if (password === 'busy') return tooBusy
@@ -229,11 +230,11 @@ async function resetPassword({ db, clock }: SignInServices, row: number, passwor
   }
 }
 
-function refusalOf(error: unknown, email: string): Refused | undefined {
+function refusalOf(error: unknown, email: string): OperationRefused | undefined {
   // A concurrent sign-up used the link, or the person was disabled.
   if (error instanceof UnexpectedChanges) return inviteNotValid
   if (!isAlreadyThere(error) || !/(people|accounts)\.email/.test(error.message)) return undefined
-  return refused('person_exists', `${email} has already signed up.`, { param: 'email' })
+  return refuseOperation('person_exists', `${email} has already signed up.`, { param: 'email' })
 }
 
 /** The email of the account that a first run creates, until the first person signs up and gets it. */

@@ -27,7 +27,7 @@ const change = (terms: object, asked: { of?: AccountRow; mayWiden?: boolean } = 
 
 describe('changing the terms of a key', () => {
   it('changes all of them at once, from the next request on', async () => {
-    await fixture.finder.find(made.key)
+    await fixture.callers.find(made.key)
     const terms = { name: 'build', models: null, limits: { concurrent: 9 }, caps: { month: '50.00' }, expires: '30d' }
     expect(await change(terms)).toMatchObject({
       value: {
@@ -35,7 +35,7 @@ describe('changing the terms of a key', () => {
         ...{ caps: { day: '5.00', month: '50.00' }, expires_at: expect.stringMatching(/^20/), state: 'active' },
       },
     })
-    expect(await fixture.finder.find(made.key)).toMatchObject({
+    expect(await fixture.callers.find(made.key)).toMatchObject({
       caller: {
         ...{ keyName: 'build', models: undefined, limits: { concurrent: 9, requestsPerMinute: 60 } },
         caps: [{ name: 'day' }, { name: 'month' }],
@@ -55,9 +55,9 @@ describe('changing the terms of a key', () => {
 
   it('disables and enables', async () => {
     expect(await change({ disabled: true, name: 'asleep' })).toMatchObject({ value: { state: 'disabled' } })
-    expect(await fixture.finder.find(made.key)).toMatchObject({ reason: 'disabled' })
+    expect(await fixture.callers.find(made.key)).toMatchObject({ reason: 'disabled' })
     expect(await change({ disabled: false })).toMatchObject({ value: { state: 'active', name: 'asleep' } })
-    expect(await fixture.finder.find(made.key)).toMatchObject({ kind: 'caller' })
+    expect(await fixture.callers.find(made.key)).toMatchObject({ kind: 'caller' })
   })
 
   it('keeps concurrent changes of different limits', async () => {
@@ -102,7 +102,7 @@ describe('a change whose answer was lost', () => {
     },
   })
   const emitted = async () => {
-    const outcome = await fixture.finder.find(made.key)
+    const outcome = await fixture.callers.find(made.key)
     return outcome.kind === 'caller' ? 'let in' : outcome.reason
   }
 
@@ -180,7 +180,7 @@ describe('a change that widens a key', () => {
   it('is compared with the configured limits, if the key has none', async () => {
     await change({ limits: { concurrent: null, requests_per_minute: null } })
     const configured = { requestsPerMinute: 60, requestsBurst: 2, concurrent: 3 }
-    const services = { ...fixture.services, keyRates: () => configured }
+    const services = { ...fixture.services, keyRateLimits: () => configured }
     const asks = async (limits: object) => {
       const outcome = await changeKey(services, { key: made.id, limits }, { mayWiden: false })
       return outcome.kind === 'refused' ? outcome.reason : outcome.kind

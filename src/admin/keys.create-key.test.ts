@@ -26,7 +26,7 @@ describe('keys', () => {
     const { key, id } = await makeKey()
     await callerOf(key)
     expect(await must(`keys.${verb}`, { key: id })).toMatchObject({ state: reason })
-    expect(await fixture.finder.find(key)).toEqual({ kind: 'refused', reason })
+    expect(await fixture.callers.find(key)).toEqual({ kind: 'refused', reason })
   })
 
   it('are listed in pages, newest first, per account or all', async () => {

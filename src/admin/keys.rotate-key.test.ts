@@ -41,7 +41,7 @@ async function rotate(grace: string): Promise<CreatedKey> {
 }
 
 const emitted = async (token: string) => {
-  const outcome = await fixture.finder.find(token)
+  const outcome = await fixture.callers.find(token)
   return outcome.kind === 'caller' ? outcome.caller.keyId : outcome.reason
 }
 
@@ -52,7 +52,7 @@ describe('rotating a key', () => {
     const { key: before, shown: shownBefore, former: none, ...restBefore } = made
     expect(rest).toEqual(restBefore)
     expect([key === before, shown === shownBefore, former, none]).toEqual([false, false, null, null])
-    const outcome = await fixture.finder.find(key)
+    const outcome = await fixture.callers.find(key)
     expect(outcome).toMatchObject({ caller: { keyId: made.id, key: 1, models: ['demo'], limits: { concurrent: 3 } } })
   })
 

@@ -20,13 +20,13 @@ import {
 } from '../db/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { searchTerms } from '../lib/anywhere/text.ts'
-import { type ConfiguredLimits, ratesOfKey } from '../limits/limits.ts'
+import { type ConfiguredLimits, rateLimitsOfKey } from '../limits/limits.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import type { Caller, KeyKind, LimitRates } from '../model/caller.ts'
+import type { Caller, KeyKind, RateLimits } from '../model/caller.ts'
 import { type AccountRow, type KeyId, type KeyRow, mintKeyId } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type AnyAccount, type OneAccount, resolveAccount, resolveOpenAccount, walletOf } from './accounts.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
 import { capView, windowView } from './plans.ts'
 import type { AdminServices, DbService, OwnerServices } from './services.ts'
 import { cutPage, isoTime, isoTimeOrNull, NEWEST, parseExpiry, quoted, readAmount, unreadableMoment } from './values.ts'
@@ -64,8 +64,8 @@ const keyView = (key: StoredKey, owner: { readonly id: string; readonly email: s
 const modelsOf = ({ models }: Pick<StoredKey, 'models'>): string[] | null =>
   models === null ? null : (JSON.parse(models) as string[])
 
-const limitsOf = ({ limits }: Pick<StoredKey, 'limits'>): LimitRates =>
-  limits === null ? {} : (JSON.parse(limits) as LimitRates)
+const limitsOf = ({ limits }: Pick<StoredKey, 'limits'>): RateLimits =>
+  limits === null ? {} : (JSON.parse(limits) as RateLimits)
 
 /** The former secret, which works until the end of a rotation. Revoking ends both. */
 function formerOf(
@@ -76,7 +76,7 @@ function formerOf(
   return { shown: former_shown, until: isoTime(former_until) }
 }
 
-const limitsView = (limits: LimitRates) => ({
+const limitsView = (limits: RateLimits) => ({
   ...(limits.requestsPerMinute !== undefined && { requests_per_minute: limits.requestsPerMinute }),
   ...(limits.tokensPerMinute !== undefined && { tokens_per_minute: limits.tokensPerMinute }),
   ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
@@ -104,15 +104,19 @@ interface OwnedKey {
 }
 
 /** `of` limits it to the keys of one account: keys of others do not exist for it. */
-export async function findOwnedKey({ db }: DbService, id: string, of?: AccountRow): Promise<OwnedKey | Refused> {
+export async function findOwnedKey(
+  { db }: DbService,
+  id: string,
+  of?: AccountRow,
+): Promise<OwnedKey | OperationRefused> {
   // A secret pasted instead of the id must not appear in a message or a log.
   if (/^mr_(wallet|builder)_/.test(id)) {
-    return refused('key_not_found', 'This is the secret of a key. Use its key_ id; see: millrace keys list')
+    return refuseOperation('key_not_found', 'This is the secret of a key. Use its key_ id; see: millrace keys list')
   }
   const key = await findKeyById(db, id)
   const owner = key && (await findAccountByRow(db, key.account))
   if (key === undefined || owner === undefined || (of !== undefined && key.account !== of)) {
-    return refused('key_not_found', `There is no key ${quoted(id)}. See: millrace keys list`)
+    return refuseOperation('key_not_found', `There is no key ${quoted(id)}. See: millrace keys list`)
   }
   return { kind: 'found', key, owner }
 }
@@ -238,7 +242,7 @@ export async function describeKey({ ledger, catalog, limits }: DescribeKeyServic
     plan: plan === undefined ? null : { id: plan.id, until: isoTimeOrNull(caller.plan?.endsAt ?? null) },
     windows: statuses.filter(({ allowance }) => allowance.unit === 'quota').map(windowView),
     limits: {
-      key: limitsView(ratesOfKey(configured.key, caller.limits)),
+      key: limitsView(rateLimitsOfKey(configured.key, caller.limits)),
       account: limitsView(configured.account),
     },
   }
@@ -273,7 +277,7 @@ export async function createKey(
   const entry = { action: 'key_created', target: row.id, account: account.row, detail } as const
   if (!(await auditLog.act(entry, [keyInsert(db, row, liveMax)]))) {
     const message = `This account has ${liveMax} keys that are not revoked, which is the maximum. Revoke an unused one, or ask the operator to raise limits.keys_per_account.`
-    return refused('too_many_keys', message)
+    return refuseOperation('too_many_keys', message)
   }
   const stored = await findKeyById(db, row.id)
   if (stored === undefined) throw new Error(`Key ${row.id} is missing after it was created`)
@@ -310,7 +314,7 @@ export async function changeKey(
     ...(terms.disabled !== undefined && { disabled_at: terms.disabled ? (key.disabled_at ?? now) : null }),
   }
   if (Object.keys(change).length === 0) return done(keyView(key, found.owner, now))
-  if (!mayWiden && widensKey(key, change, services.keyRates())) return confirmToWiden
+  if (!mayWiden && widensKey(key, change, services.keyRateLimits())) return confirmToWiden
   return updateKey(services, found, { change, what: describeTerms(terms), judged: mayWiden ? undefined : key })
 }
 
@@ -354,11 +358,14 @@ export async function updateKey(
   // A script may revoke twice after a lost answer, which succeeds.
   if (changed || change.revoked_at !== undefined) return done(keyView(after.key, after.owner, clock.now()))
   if (after.key.revoked_at !== null) return keyRevoked(id)
-  return refused('key_changed', `${id} was changed by someone else at the same time. Nothing was done: check it again.`)
+  return refuseOperation(
+    'key_changed',
+    `${id} was changed by someone else at the same time. Nothing was done: check it again.`,
+  )
 }
 
-const keyRevoked = (id: string): Refused =>
-  refused('key_revoked', `${id} is revoked, which is final. Create a new one: millrace keys create`)
+const keyRevoked = (id: string): OperationRefused =>
+  refuseOperation('key_revoked', `${id} is revoked, which is final. Create a new one: millrace keys create`)
 
 /** A longer overlap needs two keys. */
 const GRACE_MAX_MS = 30 * 86_400_000
@@ -377,13 +384,13 @@ export async function rotateKey(
   if (found.kind === 'refused') return found
   const { key } = found
   if (key.playground === 1) {
-    return refused('key_without_secret', `${key.id} belongs to the playground and has no secret to rotate.`)
+    return refuseOperation('key_without_secret', `${key.id} belongs to the playground and has no secret to rotate.`)
   }
   const now = clock.now()
   const formerUntil = endOfGrace(args.grace, now)
   if (formerUntil === undefined) {
     const message = `${JSON.stringify(args.grace)} is not a grace period: write 0, or a span of at most 30 days such as 1h, 24h or 7d.`
-    return refused('invalid_grace', message, { param: 'grace' })
+    return refuseOperation('invalid_grace', message, { param: 'grace' })
   }
   const { digest, shown, key: secret } = services.mintKey(key.kind)
   const detail = `${describeKeyChange('new secret of', key)}, the former one works for ${args.grace}`
@@ -395,7 +402,10 @@ export async function rotateKey(
   if (after.kind === 'refused') return after
   if (after.key.revoked_at !== null) return keyRevoked(key.id)
   if (rotated) return done({ ...keyView(after.key, after.owner, now), key: secret })
-  return refused('key_changed', `${key.id} was given another secret at the same time. Nothing was done; try again.`)
+  return refuseOperation(
+    'key_changed',
+    `${key.id} was given another secret at the same time. Nothing was done; try again.`,
+  )
 }
 
 /** Null ends the former secret at once; undefined is not a grace period. */
@@ -409,7 +419,7 @@ function endOfGrace(grace: string, now: number): number | null | undefined {
  * Whether the change lets the key do more: spend more, last longer, call another model, or call at all. `configured` are the
  * limits of a key without its own.
  */
-function widensKey(key: StoredKey, change: KeyChange, configured: LimitRates): boolean {
+function widensKey(key: StoredKey, change: KeyChange, configured: RateLimits): boolean {
   return (
     (change.disabled_at === null && key.disabled_at !== null) ||
     isMore(key.expires_at, change.expires_at) ||
@@ -424,22 +434,22 @@ function widensKey(key: StoredKey, change: KeyChange, configured: LimitRates): b
 const isMore = <Bound extends number | bigint>(before: Bound | null, after: Bound | null | undefined): boolean =>
   after !== undefined && before !== null && (after === null || after > before)
 
-function widensLimits(stored: string | null, change: KeyChange['limits'], configured: LimitRates): boolean {
+function widensLimits(stored: string | null, change: KeyChange['limits'], configured: RateLimits): boolean {
   if (change === undefined) return false
-  const own = stored === null ? {} : (JSON.parse(stored) as LimitRates)
+  const own = stored === null ? {} : (JSON.parse(stored) as RateLimits)
   const left = Object.entries({ ...own, ...change }).filter(([, rate]) => rate !== null)
-  const before = boundsOf(ratesOfKey(configured, own))
-  const after = boundsOf(ratesOfKey(configured, Object.fromEntries(left)))
+  const before = boundsOf(rateLimitsOfKey(configured, own))
+  const after = boundsOf(rateLimitsOfKey(configured, Object.fromEntries(left)))
   return before.some((bound, which) => isMore(bound, after[which]))
 }
 
 /** Without its own burst, the whole rate may come at once. */
-const boundsOf = (rates: LimitRates): (number | null)[] => [
-  rates.requestsPerMinute ?? null,
-  rates.requestsBurst ?? rates.requestsPerMinute ?? null,
-  rates.tokensPerMinute ?? null,
-  rates.tokensBurst ?? rates.tokensPerMinute ?? null,
-  rates.concurrent ?? null,
+const boundsOf = (rateLimits: RateLimits): (number | null)[] => [
+  rateLimits.requestsPerMinute ?? null,
+  rateLimits.requestsBurst ?? rateLimits.requestsPerMinute ?? null,
+  rateLimits.tokensPerMinute ?? null,
+  rateLimits.tokensBurst ?? rateLimits.tokensPerMinute ?? null,
+  rateLimits.concurrent ?? null,
 ]
 
 /** Any entry that is not in the old list widens it, even if an old pattern covers it. */
@@ -450,7 +460,7 @@ function widensModels(before: string | null, after: string | null | undefined): 
   return (JSON.parse(after) as string[]).some((entry) => !listed.has(entry))
 }
 
-const confirmToWiden = refused(
+const confirmToWiden = refuseOperation(
   'confirm_password',
   'This lets the key do more than before. Confirm your password again.',
 )
@@ -464,7 +474,7 @@ function readTerms(
   const unmatched = unmatchedModels(catalog(), kind, models ?? [])
   if (unmatched.length > 0) {
     const message = `No model for ${kind} keys matches ${unmatched.join(', ')}. See: millrace models`
-    return refused('model_not_found', message, { param: 'models' })
+    return refuseOperation('model_not_found', message, { param: 'models' })
   }
   const expiresAt = expires == null ? expires : (parseExpiry(expires, clock.now()) ?? 'unreadable')
   if (expiresAt === 'unreadable') return unreadableMoment(expires ?? '', 'expires')

@@ -44,11 +44,19 @@ const withStatus =
 const PHASES: Readonly<
   Record<DeadlinePhase, readonly [message: string, key: string, of: (upstream: Upstream) => number]>
 > = {
-  connect: ['it did not accept a connection', 'connect', ({ timeouts }) => timeouts.connectMs],
-  'first-byte': ['it accepted the request and sent nothing', 'first_byte', ({ timeouts }) => timeouts.firstByteMs],
-  idle: ['it stopped in the middle of its response', 'idle', ({ timeouts }) => timeouts.idleMs],
-  'no-progress': ['it sent keep-alive events without content', 'no_progress', ({ timeouts }) => timeouts.noProgressMs],
-  total: ['its response had not ended', 'total', ({ timeouts }) => timeouts.totalMs],
+  connect: ['it did not accept a connection', 'connect', ({ timeouts }) => timeouts.connectTimeoutMs],
+  'first-byte': [
+    'it accepted the request and sent nothing',
+    'first_byte',
+    ({ timeouts }) => timeouts.firstByteTimeoutMs,
+  ],
+  idle: ['it stopped in the middle of its response', 'idle', ({ timeouts }) => timeouts.idleTimeoutMs],
+  'no-progress': [
+    'it sent keep-alive events without content',
+    'no_progress',
+    ({ timeouts }) => timeouts.noProgressTimeoutMs,
+  ],
+  total: ['its response had not ended', 'total', ({ timeouts }) => timeouts.totalTimeoutMs],
 }
 
 const timeout: Text = ({ upstream, expired = 'first-byte' }) => {

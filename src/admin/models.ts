@@ -2,28 +2,28 @@ import type { CatalogEntry, Lane, Model } from '../catalog/catalog.ts'
 import { variantId, visibleModels } from '../catalog/resolve-model.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatPricePerMillion, formatUsd } from '../model/money.ts'
-import type { Price, Rates } from '../model/price.ts'
+import type { Price, TokenPrices } from '../model/price.ts'
 import type { LaneHealth, OpenReason } from '../routing/circuit-breaker.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
 import { firstShares } from '../routing/plan-lanes.ts'
-import { done, refused } from './outcome.ts'
+import { done, refuseOperation } from './outcome.ts'
 import { planOfAccount } from './plans.ts'
 import type { AdminServices, OperatorServices } from './services.ts'
 import { quoted } from './values.ts'
 
 /** USD per million tokens, as decimal strings. */
-export const ratesView = (rates: Rates) => ({
-  input: formatPricePerMillion(rates.input),
-  cached_input: formatPricePerMillion(rates.cachedInput),
-  cache_write: formatPricePerMillion(rates.cacheWrite),
-  output: formatPricePerMillion(rates.output),
+export const tokenPricesView = (prices: TokenPrices) => ({
+  input: formatPricePerMillion(prices.input),
+  cached_input: formatPricePerMillion(prices.cachedInput),
+  cache_write: formatPricePerMillion(prices.cacheWrite),
+  output: formatPricePerMillion(prices.output),
 })
 
 /** A price of the configuration, before the ledger numbers it. */
 export const termsView = (price: Omit<Price, 'version'>) => ({
-  ...ratesView(price),
+  ...tokenPricesView(price),
   per_request: formatUsd(price.perRequest),
-  tiers: price.tiers.map((tier) => ({ ...ratesView(tier), above_input_tokens: tier.aboveInputTokens })),
+  tiers: price.tiers.map((tier) => ({ ...tokenPricesView(tier), above_input_tokens: tier.aboveInputTokens })),
 })
 
 /** Every model with its lanes and prices, for operators. */
@@ -116,7 +116,7 @@ export async function explainRoute(
 ) {
   const entry = catalog().entries.get(args.model)
   if (entry === undefined) {
-    return refused('model_not_found', `There is no model ${quoted(args.model)}. See: millrace models`)
+    return refuseOperation('model_not_found', `There is no model ${quoted(args.model)}. See: millrace models`)
   }
   const { model } = entry
   return done({
@@ -165,12 +165,12 @@ type OperatedServices = Pick<AdminServices, 'catalog' | 'health' | 'estimateErro
 /** Every model with its lanes and their state, for operators. */
 export const operatedModels = ({ catalog, health, estimateErrors, clock, countedInputs }: OperatedServices) =>
   catalog().models.map((model) => {
-    const rates = model.price && ratesView(model.price)
+    const prices = model.price && tokenPricesView(model.price)
     return {
       id: model.id,
       kinds: [...model.kinds],
-      price_input: rates?.input ?? null,
-      price_output: rates?.output ?? null,
+      price_input: prices?.input ?? null,
+      price_output: prices?.output ?? null,
       context_tokens: model.contextTokens,
       counted_beyond_context: countedInputs.largest(model) ?? null,
       estimate_error: estimateErrors.of(model.id) ?? null,

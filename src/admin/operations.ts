@@ -11,7 +11,7 @@ import { invitePerson } from './invitations.ts'
 import { changeKey, createKey, listKeys, revokeKey, rotateKey, showKey } from './keys.ts'
 import { followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
 import { explainRoute, listModels } from './models.ts'
-import { type Done, done, type Outcome, refused } from './outcome.ts'
+import { type Done, done, type Outcome, refuseOperation } from './outcome.ts'
 import { disablePerson, enablePerson, listPeople } from './people.ts'
 import { assignPlan, endPlan, listPlans, showPlan } from './plans.ts'
 import { traceRequest } from './requests.ts'
@@ -107,7 +107,8 @@ const isOperationName = (name: string): name is OperationName => Object.hasOwn(O
 
 /** Runs an operation with an untrusted name and untrusted arguments. */
 export async function runOperation(services: OperatorServices, name: string, args: unknown): Promise<Outcome<unknown>> {
-  if (!isOperationName(name)) return refused('unknown_operation', `There is no operation ${JSON.stringify(name)}.`)
+  if (!isOperationName(name))
+    return refuseOperation('unknown_operation', `There is no operation ${JSON.stringify(name)}.`)
   // The table keeps the arguments and the function of one operation together, which the union cannot express.
   const { args: schema, run } = OPERATIONS[name] as Operation<z.ZodType, unknown>
   const parsed = schema.safeParse(args)
@@ -115,5 +116,5 @@ export async function runOperation(services: OperatorServices, name: string, arg
   const issues = parsed.error.issues.map(
     ({ path, message }) => `${path.length === 0 ? 'arguments' : path.join('.')}: ${message}`,
   )
-  return refused('invalid_arguments', issues.join('; '))
+  return refuseOperation('invalid_arguments', issues.join('; '))
 }

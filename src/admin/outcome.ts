@@ -50,7 +50,7 @@ export interface Done<Value> {
   readonly value: Value
 }
 
-export interface Refused extends Advice {
+export interface OperationRefused extends Advice {
   readonly kind: 'refused'
   readonly reason: RefusalReason
   /** A sentence for the caller: what was received, and what to do next. */
@@ -68,7 +68,7 @@ interface Advice {
  * The result of a use case. Values are plain JSON in the spelling of the API (snake_case, money as decimal strings, times
  * as ISO 8601), because the admin socket, `--json` and HTTP return the same value.
  */
-export type Outcome<Value> = Done<Value> | Refused
+export type Outcome<Value> = Done<Value> | OperationRefused
 
 export const done = <Value>(value: Value): Done<Value> => ({ kind: 'done', value })
 
@@ -76,12 +76,12 @@ export const done = <Value>(value: Value): Done<Value> => ({ kind: 'done', value
 export async function ifDone<Value, Next>(
   outcome: Promise<Outcome<Value>>,
   next: (value: Value) => Next | Promise<Next>,
-): Promise<Next | Refused> {
+): Promise<Next | OperationRefused> {
   const ended = await outcome
   return ended.kind === 'refused' ? ended : next(ended.value)
 }
 
-export const refused = (reason: RefusalReason, message: string, advice: Advice = {}): Refused => ({
+export const refuseOperation = (reason: RefusalReason, message: string, advice: Advice = {}): OperationRefused => ({
   kind: 'refused',
   reason,
   message,

@@ -16,7 +16,7 @@ import {
 import type { LedgerDb } from '../db/tables.ts'
 import { type AnyAccount, resolveAccount } from './accounts.ts'
 import { actorLogOf, COMMAND_LINE } from './audit.ts'
-import { done, type Refused, refused } from './outcome.ts'
+import { done, type OperationRefused, refuseOperation } from './outcome.ts'
 import type { DbService } from './services.ts'
 import type { Session, SignInServices } from './sessions.ts'
 import { isoTime, isoTimeOrNull, normalizeEmail, quoted, readPage } from './values.ts'
@@ -46,7 +46,7 @@ export async function disablePerson(
   // Unless it was changed, a concurrent call has disabled them, or they are the last operator.
   const current = await currentPerson(db, id)
   if (changed || current.disabled_at !== null) return done(await personView(db, current))
-  return refused('last_operator', `${email} is the last operator. Invite another one first.`)
+  return refuseOperation('last_operator', `${email} is the last operator. Invite another one first.`)
 }
 
 /** The person keeps their password. */
@@ -65,11 +65,11 @@ export async function enablePerson(
   return done(await personView(db, await currentPerson(db, id)))
 }
 
-async function findNamed(db: LedgerDb, named: string): Promise<StoredPerson | Refused> {
+async function findNamed(db: LedgerDb, named: string): Promise<StoredPerson | OperationRefused> {
   const person = named.includes('@')
     ? await findPersonByEmail(db, normalizeEmail(named))
     : await findPersonById(db, named.trim())
-  return person ?? refused('person_not_found', `There is no person ${quoted(named)}. See: millrace people list`)
+  return person ?? refuseOperation('person_not_found', `There is no person ${quoted(named)}. See: millrace people list`)
 }
 
 async function currentPerson(db: LedgerDb, id: string): Promise<StoredPerson> {

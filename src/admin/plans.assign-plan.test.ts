@@ -31,7 +31,7 @@ it('a plan and its end apply from the next request on, even if the answer is los
   const made = await createKey(fixture.services, { ...ADA, kind: 'builder', name: 'ci' })
   if (made.kind === 'refused') throw new Error(made.message)
   const plan = async () => {
-    const found = await fixture.finder.find(made.value.key)
+    const found = await fixture.callers.find(made.value.key)
     return found.kind === 'caller' ? found.caller.plan?.id : found.reason
   }
   expect(await plan()).toBeUndefined()

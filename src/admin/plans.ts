@@ -21,7 +21,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount, resolveOpenAccount } from './accounts.ts'
 import { applyOrder } from './audit.ts'
-import { done, ifDone, refused } from './outcome.ts'
+import { done, ifDone, refuseOperation } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime, isoTimeOrNull, parseExpiry, quoted, SLICE_REQUESTS, unreadableMoment } from './values.ts'
 
@@ -43,7 +43,7 @@ export async function assignPlan(
   if (plan === undefined) {
     const known = [...plans.keys()].join(', ') || 'none'
     const message = `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`
-    return refused('plan_not_found', message, { param: 'plan' })
+    return refuseOperation('plan_not_found', message, { param: 'plan' })
   }
   const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, services.clock.now())
   if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until, 'until')
@@ -70,7 +70,7 @@ export async function endPlan(services: AdminServices, args: OneAccount & { read
     const ended = await services.ledger.endPlan(order).finally(() => services.forgetAccount(row))
     if (ended.kind !== 'no-subscription') return { outcome: done(await subscriptionOf(services, account)) }
     const message = `${account.email} has no active subscription. See: millrace plans show ${account.email}`
-    return { outcome: refused('no_subscription', message) }
+    return { outcome: refuseOperation('no_subscription', message) }
   })
 }
 

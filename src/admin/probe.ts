@@ -3,7 +3,6 @@ import { Stopper } from '../lib/async.ts'
 import { type Conversation, EMPTY_CONVERSATION, userMessage } from '../model/conversation.ts'
 import type { FinishReason } from '../model/event.ts'
 import type { Usage } from '../model/price.ts'
-import { codecs, type LaneDialect } from '../protocols/codecs.ts'
 import {
   classifyRefusal,
   type ProviderError,
@@ -13,6 +12,7 @@ import {
 } from '../protocols/refusals/provider-error.ts'
 import type { EventReader, MintIds } from '../protocols/shared/codec-types.ts'
 import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
+import { codecs, type LaneDialect } from '../protocols/wires.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { Send } from '../providers/send.ts'
 import {

@@ -29,10 +29,10 @@ import type { Caller } from '../model/caller.ts'
 import type { Attempt } from '../model/ending.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import { formatPico, formatPricePerMillion, formatUsd, nanoFromPico, picoFromNano } from '../model/money.ts'
-import type { Price, Rates } from '../model/price.ts'
+import type { Price, TokenPrices } from '../model/price.ts'
 import { findOwnedKey } from './keys.ts'
-import { ratesView } from './models.ts'
-import { done, type Refused, refused } from './outcome.ts'
+import { tokenPricesView } from './models.ts'
+import { done, type OperationRefused, refuseOperation } from './outcome.ts'
 import { countOnWindows, parseWindowId, storedWindow } from './plans.ts'
 import type { DbService } from './services.ts'
 import {
@@ -101,7 +101,11 @@ interface Position {
 }
 
 /** A running request has no number yet, and its row would reveal how many requests the server has, so the cursor is its id. */
-async function readPosition(db: LedgerDb, account: AccountRow, after: string | undefined): Promise<Position | Refused> {
+async function readPosition(
+  db: LedgerDb,
+  account: AccountRow,
+  after: string | undefined,
+): Promise<Position | OperationRefused> {
   if (after?.startsWith('req_')) {
     const receipt = await findReceipt(db, after)
     return receipt?.account === account ? { running: receipt.row } : invalidCursor()
@@ -124,7 +128,7 @@ export async function showRequest({ db }: DbService, account: AccountRow, id: st
   const receipt = await findReceipt(db, id)
   if (receipt?.account === account) return done(await detailOf(db, receipt))
   const message = `This account has no request ${quoted(id)}. Requests refused before admission are not recorded.`
-  return refused('request_not_found', message)
+  return refuseOperation('request_not_found', message)
 }
 
 /** Any request, for an operator who answers a question about it. */
@@ -132,7 +136,7 @@ export async function findAnyRequest({ db }: DbService, id: string) {
   const receipt = await findReceipt(db, id)
   const account = receipt && (await findAccountByRow(db, receipt.account))
   if (receipt === undefined || account === undefined) {
-    return refused('request_not_found', `No request has the id ${quoted(id)}.`)
+    return refuseOperation('request_not_found', `No request has the id ${quoted(id)}.`)
   }
   return done({ account: { id: account.id, email: account.email }, request: await detailOf(db, receipt) })
 }
@@ -163,17 +167,17 @@ type ChargeLine = z.output<typeof chargeLine>
  */
 function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[] {
   if (receipt.state !== 'settled') return []
-  const rates: Rates = price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === receipt.tier) ?? price
+  const prices: TokenPrices = price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === receipt.tier) ?? price
   const classes = [
-    ['uncached_input', receipt.uncached_input, rates.input],
-    ['cached_input', receipt.cached_input, rates.cachedInput],
-    ['cache_write', receipt.cache_write, rates.cacheWrite],
-    ['output', receipt.output, rates.output],
+    ['uncached_input', receipt.uncached_input, prices.input],
+    ['cached_input', receipt.cached_input, prices.cachedInput],
+    ['cache_write', receipt.cache_write, prices.cacheWrite],
+    ['output', receipt.output, prices.output],
   ] as const
-  const lines: ChargeLine[] = classes.flatMap(([what, tokens, rate]) =>
+  const lines: ChargeLine[] = classes.flatMap(([what, tokens, price]) =>
     tokens === null || tokens === 0
       ? []
-      : [{ what, tokens, per_million: formatPricePerMillion(rate), amount: formatPico(BigInt(tokens) * rate) }],
+      : [{ what, tokens, per_million: formatPricePerMillion(price), amount: formatPico(BigInt(tokens) * price) }],
   )
   if (price.perRequest === 0n) return lines
   const amount = formatPico(picoFromNano(price.perRequest))
@@ -185,7 +189,7 @@ export async function traceRequest({ db }: DbService, args: { readonly request: 
   const receipt = await findReceipt(db, args.request)
   if (receipt === undefined) {
     const message = `There is no receipt of a request ${quoted(args.request)}. A request refused before its hold has only a log line.`
-    return refused('request_not_found', message)
+    return refuseOperation('request_not_found', message)
   }
   const account = await findAccountByRow(db, receipt.account)
   const key = await findKeyByRow(db, receipt.key)
@@ -203,7 +207,7 @@ export async function traceRequest({ db }: DbService, args: { readonly request: 
 export async function windowRows({ db }: DbService, account: AccountRow, id: string, { after, limit }: PageQuery) {
   const named = parseWindowId(id)
   const window = named && (await findWindow(db, account, named))
-  if (window === undefined) return refused('window_not_found', 'This account has no such window of a plan.')
+  if (window === undefined) return refuseOperation('window_not_found', 'This account has no such window of a plan.')
   const counts = await countOnWindows(db, account, [{ bucket: window.row, start: window.period_start }])
   const page = await readRequestPage(db, {
     ...{ account, after, limit, ...(await movementsOn(db, account, window)) },
@@ -293,7 +297,7 @@ async function describeReceipt(db: LedgerDb, receipt: ReceiptsTable) {
   return {
     ...receiptView(receipt),
     /** USD per million tokens. */
-    price: { ...ratesView(applied), per_request: formatUsd(price.perRequest) },
+    price: { ...tokenPricesView(applied), per_request: formatUsd(price.perRequest) },
     cache_lost: cacheLostView(receipt, applied),
     paid_by: await payerOf(db, receipt),
   }
@@ -303,7 +307,7 @@ async function describeReceipt(db: LedgerDb, receipt: ReceiptsTable) {
  * Input that was paid as new because the lane that had cached it was not available, and how much less it would have cost. What
  * the new lane wrote to its own cache was paid as a cache write, if its provider bills it.
  */
-function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite }: Rates) {
+function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite }: TokenPrices) {
   const tokens = attemptsOf(receipt).reduce((sum, { cacheLost = 0 }) => sum + cacheLost, 0)
   if (tokens === 0) return null
   const written = Math.min(tokens, receipt.cache_write ?? 0)

@@ -6,7 +6,7 @@ import type { LedgerDb } from '../db/tables.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock, SteadyClock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
-import type { KeyKind, LimitRates } from '../model/caller.ts'
+import type { KeyKind, RateLimits } from '../model/caller.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
 import type { EstimateErrors } from '../pricing/estimate.ts'
 import type { LaneHealth } from '../routing/circuit-breaker.ts'
@@ -35,7 +35,7 @@ export interface AdminServices {
   /** How many keys one account may have that are not revoked. */
   readonly liveKeysMax: () => number
   /** The limits of keys without limits of their own. */
-  readonly keyRates: () => LimitRates
+  readonly keyRateLimits: () => RateLimits
   /** Drops a key from the server's cache, so that the next request reads it again. */
   readonly forgetKey: (id: KeyId) => void
   /** Drops the keys of an account from the server's cache. */

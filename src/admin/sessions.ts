@@ -21,7 +21,7 @@ import { deriveKey } from '../lib/crypto.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountId, type AccountRow, mintSessionId, type PersonId, type SessionId } from '../model/ids.ts'
 import { createAuditLog } from './audit.ts'
-import { done, refused } from './outcome.ts'
+import { done, refuseOperation } from './outcome.ts'
 import { createKnownDevices, createSignInTries } from './sign-in-limits.ts'
 import { isoTime } from './values.ts'
 
@@ -201,7 +201,7 @@ export async function endSession(services: SignInServices, session: Session, id:
   const own = await listSessionsOfPerson(services.db, session.person.row)
   const named = own.find((row) => row.id === id)
   const ended = named !== undefined && (await deleteSession(services, session, named, 'session_ended'))
-  return ended ? done({ id }) : refused('session_not_found', 'There is no such session; it may have ended.')
+  return ended ? done({ id }) : refuseOperation('session_not_found', 'There is no such session; it may have ended.')
 }
 
 /** Ends the session of the caller. It succeeds if the session has already ended. */

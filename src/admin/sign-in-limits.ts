@@ -6,7 +6,7 @@ import { type Clock, wholeSeconds } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { networkOf } from '../lib/network.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
-import { type RateRule, takeBackOne, takeFromRate } from '../lib/rates.ts'
+import { type RateLimit, takeBackOne, takeFromRateLimit } from '../lib/rate-limit.ts'
 import type { AccountRow } from '../model/ids.ts'
 
 /**
@@ -22,7 +22,7 @@ const RULES = {
   device: { perMinute: 5 / 15, burst: 5 },
   /** A session that is asked for its password again. */
   session: { perMinute: 5 / 15, burst: 5 },
-} as const satisfies Record<string, RateRule>
+} as const satisfies Record<string, RateLimit>
 
 type CountedBy = keyof typeof RULES
 
@@ -33,7 +33,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 const KNOWN_NETWORK_MS = 90 * DAY_MS
 const KNOWN = 'known:'
 /** Lockouts of one email in the audit log: an attack from a thousand networks must not write a thousand entries. */
-const REPORTS_OF_EMAIL: RateRule = { perMinute: 4 / 60, burst: 4 }
+const REPORTS_OF_EMAIL: RateLimit = { perMinute: 4 / 60, burst: 4 }
 
 export type SignInTries = ReturnType<typeof createSignInTries>
 
@@ -86,7 +86,7 @@ export function createSignInTries(options: TriesOptions) {
   const mayReport = (who: Trier): boolean => {
     if ('session' in who) return true
     const [key, now] = [digest(who.email), clock.nowMicros()]
-    const decision = takeFromRate(REPORTS_OF_EMAIL, reports.get(key) ?? now, 1, now)
+    const decision = takeFromRateLimit(REPORTS_OF_EMAIL, reports.get(key) ?? now, 1, now)
     if (decision.kind === 'taken') reports.set(key, decision.reachedAt)
     return decision.kind === 'taken'
   }
@@ -151,7 +151,7 @@ interface Tries {
 }
 
 function createCounter(of: CountedBy, { clock, keeper }: TriesOptions) {
-  const rule: RateRule = RULES[of]
+  const rule: RateLimit = RULES[of]
   const tries = createLruMap<string, Tries>(SIZE_MAX)
   const keptName = (key: string) => `${of}:${key}`
   return {
@@ -159,7 +159,7 @@ function createCounter(of: CountedBy, { clock, keeper }: TriesOptions) {
       const now = clock.nowMicros()
       const known = tries.get(key)
       const isFresh = known === undefined || known.reachedAt <= now
-      const decision = takeFromRate(rule, known?.reachedAt ?? now, 1, now)
+      const decision = takeFromRateLimit(rule, known?.reachedAt ?? now, 1, now)
       if (decision.kind === 'taken') {
         const { reachedAt } = decision
         tries.set(key, { reachedAt, isReported: !isFresh && known.isReported, keptAt: known?.keptAt })
@@ -253,7 +253,7 @@ const readTokens = (tokens = '') =>
 export type RedeemTries = ReturnType<typeof createRedeemTries>
 
 /** Ten at once, and one more every six minutes. */
-const REDEEM_RULE: RateRule = { perMinute: 10 / 60, burst: 10 }
+const REDEEM_RULE: RateLimit = { perMinute: 10 / 60, burst: 10 }
 /** Accounts that tried lately; the least recent ones are dropped. */
 const REDEEM_ACCOUNTS_MAX = 10_000
 
@@ -264,7 +264,7 @@ export function createRedeemTries(clock: Pick<Clock, 'nowMicros'>) {
     /** Counts a try; if there are none left, returns the whole seconds until the next one. */
     take(account: AccountRow): number | undefined {
       const now = clock.nowMicros()
-      const decision = takeFromRate(REDEEM_RULE, reachedAt.get(account) ?? now, 1, now)
+      const decision = takeFromRateLimit(REDEEM_RULE, reachedAt.get(account) ?? now, 1, now)
       if (decision.kind !== 'taken') return decision.kind === 'wait' ? wholeSeconds(decision.waitMs) : 1
       reachedAt.set(account, decision.reachedAt)
       return undefined

@@ -13,7 +13,7 @@ import {
   sessionsDelete,
 } from '../db/people.ts'
 import { actorLogOf } from './audit.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
 import { type Client, openSession, type Session, type SignedIn, type SignInServices } from './sessions.ts'
 import type { Lockout, Trier } from './sign-in-limits.ts'
 import { isoTime, normalizeEmail } from './values.ts'
@@ -59,7 +59,7 @@ export async function signIn(
   return done(opened)
 }
 
-const wrongPassword = refused('wrong_password', 'The email or the password is wrong.')
+const wrongPassword = refuseOperation('wrong_password', 'The email or the password is wrong.')
 
 const TRIES_OF: Readonly<Record<Lockout['of'], string>> = {
   pair: 'for one email',
@@ -85,13 +85,13 @@ const BUSY_SECONDS = 2
 async function checkPassword(
   { tries, passwords }: SignInServices,
   { trier, person, password, onLockout }: PasswordTry,
-): Promise<{ readonly kind: 'right' | 'wrong' } | Refused> {
+): Promise<{ readonly kind: 'right' | 'wrong' } | OperationRefused> {
   const taken = tries.take(trier)
   if (taken.kind === 'locked') {
     if (taken.first) await onLockout(taken)
     // No exact time, which would tell an attacker when to guess next.
     const otherwise = 'session' in trier ? '' : ', or use a device or a network that has signed in before'
-    return refused('too_many_tries', `Too many tries. Wait 15 minutes${otherwise}.`)
+    return refuseOperation('too_many_tries', `Too many tries. Wait 15 minutes${otherwise}.`)
   }
   const checked = await passwords.check(password, person?.password, taken.isKnown ? 'known' : 'stranger')
   if (checked === 'busy') {
@@ -103,7 +103,7 @@ async function checkPassword(
   return { kind: 'right' }
 }
 
-export const tooBusy = refused('busy', 'The server is busy with sign-ins. Try again in a moment.', {
+export const tooBusy = refuseOperation('busy', 'The server is busy with sign-ins. Try again in a moment.', {
   retryAfterSeconds: BUSY_SECONDS,
 })
 
@@ -139,7 +139,7 @@ async function checkOwnPassword(
   const checked = await checkPassword(services, { trier: { session: session.id }, person, password, onLockout })
   if (checked.kind === 'refused') return checked
   if (checked.kind === 'wrong' || person === undefined) {
-    return refused('wrong_password', 'The password is wrong.', { param })
+    return refuseOperation('wrong_password', 'The password is wrong.', { param })
   }
   return { kind: 'right', person } as const
 }
@@ -168,8 +168,8 @@ export async function changePassword(
     ])
     .finally(() => services.sessions.forgetAll())
   // The password was changed, the person disabled or the session ended meanwhile.
-  if (!changed) return refused('wrong_password', 'The password was changed meanwhile.', { param: 'current' })
+  if (!changed) return refuseOperation('wrong_password', 'The password was changed meanwhile.', { param: 'current' })
   const renewed = await services.sessions.find(secret)
-  if (renewed === undefined) return refused('session_not_found', 'This session has ended.')
+  if (renewed === undefined) return refuseOperation('session_not_found', 'This session has ended.')
   return done({ secret, session: renewed })
 }

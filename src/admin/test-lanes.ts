@@ -1,7 +1,7 @@
 import type { Catalog, Lane, Upstream } from '../catalog/catalog.ts'
 import { createQueue } from '../lib/async.ts'
 import { inputTokensOf } from '../model/price.ts'
-import { addressOf } from '../providers/provider-kinds.ts'
+import { addressOf } from '../providers/provider-endpoints.ts'
 import { oneLine } from '../telemetry/scrub.ts'
 import { describeFinding, type Finding, judgeLane } from './lane-findings.ts'
 import { type ProbeServices, probe } from './probe.ts'

@@ -25,7 +25,7 @@ import type { ProblemCode } from '../model/problem.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
 import { beginningsOf, type DayRange, HOUR_MS, hourAt, readDayRange, unknownZone } from './date-ranges.ts'
 import { findOwnedKey } from './keys.ts'
-import { done, type Outcome, refused } from './outcome.ts'
+import { done, type Outcome, refuseOperation } from './outcome.ts'
 import type { DbService, OwnerServices } from './services.ts'
 import { isoTime } from './values.ts'
 
@@ -124,12 +124,13 @@ async function readUsageScope({ db }: DbService, args: UsageArgs): Promise<Outco
   if (read.kind === 'refused') return read
   const range = read.value
   const days = (range.endDay - range.firstDay) / DAY_MS
-  if (days > RANGE_DAYS_MAX) return refused('invalid_range', `The range has ${days} days; the maximum is five years.`)
+  if (days > RANGE_DAYS_MAX)
+    return refuseOperation('invalid_range', `The range has ${days} days; the maximum is five years.`)
   const beginnings = beginningsOf(range, args.step, STEPS_MAX)
   if (beginnings === undefined) {
     const larger = days <= STEPS_MAX ? 'day' : 'month'
     const message = `The range has more than ${STEPS_MAX} steps of one ${args.step}. Use step ${larger}.`
-    return refused('invalid_range', message, { param: 'step' })
+    return refuseOperation('invalid_range', message, { param: 'step' })
   }
   const account = resolved.value.row
   const found = args.key === undefined ? undefined : await findOwnedKey({ db }, args.key, account as AccountRow)
@@ -290,7 +291,7 @@ export async function exportUsage(services: UsageServices, args: UsageArgs): Pro
   })
 }
 
-const tooManyRows = refused(
+const tooManyRows = refuseOperation(
   'invalid_range',
   `The export has more than ${ROWS_MAX} rows. Use a larger step, a shorter range, or one model or key.`,
 )

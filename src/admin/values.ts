@@ -1,7 +1,7 @@
 import type { PageQuery } from '../contract/values.ts'
 import { type NanoUsd, parseUsd } from '../model/money.ts'
 import { scrub } from '../telemetry/scrub.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
 
 /** Stored milliseconds as ISO 8601. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
@@ -31,7 +31,7 @@ function parseMoment(text: string): number | undefined {
 }
 
 export const unreadableMoment = (text: string, param: 'expires' | 'until' | 'at') =>
-  refused(
+  refuseOperation(
     'invalid_expiry',
     `${JSON.stringify(text)} is not a time in the future: write a date (2027-01-31) or a span (30d, 12h).`,
     { param },
@@ -45,7 +45,7 @@ export const quoted = (name: string): string => JSON.stringify(scrub(name).slice
 /** Emails are stored in this form, so that two spellings of one address are equal. */
 export const normalizeEmail = (text: string): string => text.trim().toLowerCase()
 
-type ReadAmount = { readonly kind: 'read'; readonly amount: NanoUsd } | Refused
+type ReadAmount = { readonly kind: 'read'; readonly amount: NanoUsd } | OperationRefused
 
 /** Caps are summed over all keys and periods, and a row holds an int64. */
 const AMOUNT_MAX = parseUsd('1000000')!
@@ -55,7 +55,7 @@ export function readAmount(text: string, param: 'amount' | 'caps.day' | 'caps.mo
   const amount = parseUsd(text)
   if (amount !== undefined && amount > 0n && amount <= AMOUNT_MAX) return { kind: 'read', amount }
   const [what, orNone] = param === 'amount' ? ['an amount', ''] : ['a spend cap', '; none removes a cap']
-  return refused(
+  return refuseOperation(
     'invalid_amount',
     `${JSON.stringify(text)} is not ${what}: write USD above zero, at most 1000000, with at most 9 decimals, e.g. 10.00${orNone}`,
     { param },
@@ -103,14 +103,14 @@ export async function readPage<Row, Item>(
 export const writeCursor = (number: number | null): string | null => number?.toString(36) ?? null
 
 /** Undefined means the first page. */
-export function readCursor(text: string | undefined): number | undefined | Refused {
+export function readCursor(text: string | undefined): number | undefined | OperationRefused {
   if (text === undefined) return undefined
   const number = /^[0-9a-z]{1,11}$/.test(text) ? Number.parseInt(text, 36) : Number.NaN
   return Number.isSafeInteger(number) ? number : invalidCursor()
 }
 
-export const invalidCursor = (): Refused =>
-  refused('invalid_cursor', '`after` is not the `next` of a page. Leave it out to start with the first page.', {
+export const invalidCursor = (): OperationRefused =>
+  refuseOperation('invalid_cursor', '`after` is not the `next` of a page. Leave it out to start with the first page.', {
     param: 'after',
   })
 

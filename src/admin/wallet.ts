@@ -16,7 +16,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd, inUsd, type NanoUsd, parseUsd } from '../model/money.ts'
 import { accountClosed, type OneAccount, resolveAccount, resolveOpenAccount, walletOf, walletView } from './accounts.ts'
 import { applyOrder } from './audit.ts'
-import { done, ifDone, refused } from './outcome.ts'
+import { done, ifDone, refuseOperation } from './outcome.ts'
 import type { AdminServices, DbService } from './services.ts'
 import { isoTime, readAmount, readPage } from './values.ts'
 
@@ -37,7 +37,7 @@ async function moveMoney(services: AdminServices, args: MoveArgs, kind: CreditOr
   const written = parseUsd(args.amount)
   if (written === undefined || written <= 0n) {
     const message = `${JSON.stringify(args.amount)} is not an amount: write USD above zero with at most 9 decimals, e.g. 10.00`
-    return refused('invalid_amount', message, { param: 'amount' })
+    return refuseOperation('invalid_amount', message, { param: 'amount' })
   }
   const amount = (written * sign) as NanoUsd
   const resolved = await resolveOpenAccount(services, args.account)
@@ -74,17 +74,17 @@ function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Move)
       })
     case 'ref-taken': {
       const message = `Reference ${JSON.stringify(ref)} of ${account.email} was already used for ${inUsd(moved.amount)}. Use another.`
-      return refused('ref_taken', message, { param: 'ref' })
+      return refuseOperation('ref_taken', message, { param: 'ref' })
     }
     case 'short': {
       const available = inUsd(moved.status.available)
       const message = `The wallet has ${available} that is not held by running requests. Nothing was taken.`
-      return refused('balance_too_small', message, { param: 'amount' })
+      return refuseOperation('balance_too_small', message, { param: 'amount' })
     }
     case 'too-much': {
       const holder = moved.holder === 'wallet' ? 'One wallet holds' : 'All wallets and earnings together hold'
       const message = `${holder} at most ${inUsd(moved.most)}. Nothing was added.`
-      return refused('invalid_amount', message, { param: 'amount' })
+      return refuseOperation('invalid_amount', message, { param: 'amount' })
     }
     default:
       return assertNever(moved)

@@ -2,7 +2,7 @@ import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from '../admin/co
 import type { ServerStatus } from '../admin/server-status.ts'
 import type { AdminServices } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
-import type { CallerFinder } from '../auth/callers.ts'
+import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
@@ -145,5 +145,5 @@ export interface Services extends Core, Contents {
   readonly health: LaneHealth
   readonly countedInputs: CountedInputs
   readonly estimateErrors: EstimateErrors
-  readonly finder: CallerFinder
+  readonly callers: Callers
 }

@@ -11,7 +11,7 @@ import {
 import type { FileCheck } from '../admin/services.ts'
 import { createSignInServices, type SignInServices } from '../admin/sessions.ts'
 import { createRedeemTries } from '../admin/sign-in-limits.ts'
-import { createCallerFinder } from '../auth/callers.ts'
+import { createCallers } from '../auth/callers.ts'
 import { digestKey, mintKey } from '../auth/secrets.ts'
 import { findAuditHead } from '../db/audit.ts'
 import { createKeptAnswers } from '../db/content/kept-answers.ts'
@@ -187,7 +187,7 @@ async function createServices(core: Core, closing: Closing): Promise<Services> {
     health: watchLanes({ ...core, rules }),
     countedInputs: createCountedInputs((found) => log.warn(found, CONTEXT_TOO_SMALL)),
     estimateErrors: createEstimateErrors(),
-    finder: createCallerFinder({ db, pepper: apiKeyPepper(keyring), clock }),
+    callers: createCallers({ db, pepper: apiKeyPepper(keyring), clock }),
     people: await openPeople(core, contents, closing),
   }
 }
@@ -370,7 +370,7 @@ async function openPeople(
 
 /** The services of the operator's and the owner's use cases, with the command line as actor. */
 function operationsOf(services: Services): App['operations'] {
-  const { clock, random, ledger, rules, health, estimateErrors, finder, people, countedInputs } = services
+  const { clock, random, ledger, rules, health, estimateErrors, callers, people, countedInputs } = services
   const { database, content, keyring } = services
   const pepper = apiKeyPepper(keyring)
   const codePepper = deriveKey(keyring.founding.secret, 'redemption-codes')
@@ -378,7 +378,7 @@ function operationsOf(services: Services): App['operations'] {
     ...{ db: database.lowPriorityDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
     catalog: () => rules.current.catalog,
     liveKeysMax: () => rules.current.liveKeysMax,
-    keyRates: () => rules.current.limits.key,
+    keyRateLimits: () => rules.current.limits.key,
     auditLog: actorLogOf(people.audit, COMMAND_LINE),
     mintKey: (kind) => mintKey({ pepper, random }, kind),
     digestCode: (letters) => digestKey(codePepper, letters),
@@ -387,13 +387,13 @@ function operationsOf(services: Services): App['operations'] {
     files: { ledger: database.file, content },
     checkFiles: createFileChecker(services),
     forgetAll() {
-      finder.forgetAll()
+      callers.forgetAll()
       people.sessions.forgetAll()
     },
-    forgetKey: (id) => finder.forget(id),
+    forgetKey: (id) => callers.forget(id),
     // A session also says something about its account.
     forgetAccount(account) {
-      finder.forgetAccount(account)
+      callers.forgetAccount(account)
       people.sessions.forgetAll()
     },
   }

@@ -9,7 +9,7 @@ import type { LedgerDb } from '../db/tables.ts'
 import { recordPrices } from '../ledger/prices.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { LimitRates } from '../model/caller.ts'
+import type { RateLimits } from '../model/caller.ts'
 import { bytesOfLargestTurn } from '../server/concurrency-limiter.ts'
 
 /** The sections of the configuration that take effect while the server runs. */
@@ -93,7 +93,7 @@ async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept) 
       model: withBursts(limits.model),
     },
     /** Requests of one address without a valid key; undefined: no limit. */
-    strangersOfAddress:
+    unauthenticatedPerAddress:
       refusedPerMinute === undefined
         ? undefined
         : { perMinute: refusedPerMinute, burst: burstOf(refusedPerMinute, burstMs) },
@@ -116,11 +116,13 @@ async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept) 
 const MINUTE_MS = 60_000
 
 /** The configuration gives a burst as a time; limits count requests and tokens. */
-function withBursts({ burstMs, ...rates }: LimitsConfig['key']): LimitRates {
+function withBursts({ burstMs, ...rateLimits }: LimitsConfig['key']): RateLimits {
   return {
-    ...rates,
-    ...(rates.requestsPerMinute === undefined ? {} : { requestsBurst: burstOf(rates.requestsPerMinute, burstMs) }),
-    ...(rates.tokensPerMinute === undefined ? {} : { tokensBurst: burstOf(rates.tokensPerMinute, burstMs) }),
+    ...rateLimits,
+    ...(rateLimits.requestsPerMinute === undefined
+      ? {}
+      : { requestsBurst: burstOf(rateLimits.requestsPerMinute, burstMs) }),
+    ...(rateLimits.tokensPerMinute === undefined ? {} : { tokensBurst: burstOf(rateLimits.tokensPerMinute, burstMs) }),
   }
 }
 

@@ -23,7 +23,7 @@ import {
 } from './server-note.ts'
 import { shutDown } from './shutdown.ts'
 
-/** How long cut turns have to settle before the process gives up on them. Recovery resolves the rest at the next start. */
+/** How long aborted turns have to settle before the process gives up on them. Recovery resolves the rest at the next start. */
 const SETTLE_MS = 5_000
 
 /** Serves until a signal arrives. Every way out closes in reverse order what was opened. */

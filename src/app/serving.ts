@@ -12,10 +12,10 @@ import { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { Closing } from '../lib/async.ts'
 import { createByteBudget } from '../lib/bytes.ts'
 import { uniform } from '../lib/random-id.ts'
-import type { RateRule } from '../lib/rates.ts'
-import { createAddressRates } from '../limits/limits.ts'
+import type { RateLimit } from '../lib/rate-limit.ts'
+import { createAddressLimiter } from '../limits/limits.ts'
 import type { AccountId } from '../model/ids.ts'
-import { createLaneRates } from '../pricing/lane-rates.ts'
+import { createLaneEstimators } from '../pricing/lane-estimators.ts'
 import { createSeenPrefixes } from '../pricing/seen-prefixes.ts'
 import { mintIdsOf } from '../protocols/shared/codec-types.ts'
 import type { Send } from '../providers/send.ts'
@@ -42,7 +42,10 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     ...services,
     ...openConcurrencyLimiter(services, closing),
     options: edgeOptionsOf(services),
-    strangers: createAddressRates({ nowMicros: clock.nowMicros, rule: () => rules.current.strangersOfAddress }),
+    unauthenticatedLimiter: createAddressLimiter({
+      nowMicros: clock.nowMicros,
+      rule: () => rules.current.unauthenticatedPerAddress,
+    }),
     gateway: createGateway(services, turns, send),
     turnCounts: turns,
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
@@ -50,7 +53,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   })
   closing.add(async () => {
     const ended = edge.stopAccepting()
-    edge.cut()
+    edge.closeAllConnections()
     await ended
   })
   metrics.watchReload(() => {
@@ -60,7 +63,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   startJobs(services, closing)
-  closing.add(services.ledger.gate.onOutage(() => turns.cut('ledger-gone')))
+  closing.add(services.ledger.gate.onOutage(() => turns.abortAll('ledger-gone')))
   // Counts what the last process did not count, without delaying the start.
   void services.usage.catchUp()
   return {
@@ -69,8 +72,8 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     announceDrain: edge.announceDrain,
     stopAccepting: edge.stopAccepting,
     turnsEnded: () => turns.ended(),
-    cutTurns: () => turns.cut('draining'),
-    cutConnections: edge.cut,
+    abortTurns: () => turns.abortAll('draining'),
+    closeAllConnections: edge.closeAllConnections,
     retireConnections: () => pools.keepOnly(rules.current.upstreams),
     get turnsRunning() {
       return turns.running
@@ -107,7 +110,7 @@ const KEPT_ANSWER_BYTES_MAX = 32 * MiB
 const KEPT_MEMORY_BYTES = 256 * MiB
 
 /** The gateway, with the services that turns share. Catalogue, limits and routing are those of the current configuration. */
-function createGateway(services: Services, { onCut }: TurnCounter, send: Send): Gateway {
+function createGateway(services: Services, { onServerAbort }: TurnCounter, send: Send): Gateway {
   const { clock, random, rules, ledger, answers, responses, seals, config } = services
   const { now, nowMicros } = clock
   const { frameBytesMax, bodyBytesMax, jsonDepthMax: depthMax, jsonValuesMax: valuesMax } = config.bounds
@@ -116,19 +119,19 @@ function createGateway(services: Services, { onCut }: TurnCounter, send: Send): 
   const { catalog, limits, chosenCap, hostedTools } = rules.current
   const shared = {
     ...{ catalog, limits, chosenCap, hostedTools },
-    ...{ ledger, answers, responses, seals, send, now, nowMicros, budget, onCut },
-    rights: services.finder,
+    ...{ ledger, answers, responses, seals, send, now, nowMicros, budget, onServerAbort },
+    callers: services.callers,
     health: services.health,
     stateMs: config.retention.stateMs,
     answerBytesMax: KEPT_ANSWER_BYTES_MAX,
     drains: createDrains({ nowMicros }),
     sticky: createStickyLanes({ nowMicros }),
-    rates: createLaneRates(),
-    seen: createSeenPrefixes({ nowMicros }),
+    estimators: createLaneEstimators(),
+    seenPrefixes: createSeenPrefixes({ nowMicros }),
     callSeals: createCallSealMemory({ nowMicros }),
     cacheSaltOf: createCacheSalts(founding),
     capabilities: createLearnedCapabilities(),
-    retries: createRetryBudget({ nowMicros, terms: () => rules.current.routing.retries }),
+    retryBudget: createRetryBudget({ nowMicros, terms: () => rules.current.routing.retries }),
     retryWait: createRetryWait({ maxMs: () => rules.current.routing.patienceMs, random: () => uniform(random) }),
     mint: mintIdsOf(random),
     random: () => uniform(random),
@@ -146,7 +149,7 @@ function createGateway(services: Services, { onCut }: TurnCounter, send: Send): 
 }
 
 /** More than a person with an open page needs, and too little to scrape or to guess secrets. */
-const CONSOLE_RATE: RateRule = { perMinute: 1200, burst: 300 }
+const CONSOLE_RATE: RateLimit = { perMinute: 1200, burst: 300 }
 
 /** Where the build puts the console, seen from `src` and from `dist` alike. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url))
@@ -161,7 +164,7 @@ async function createEdgeConsole(services: Services, admin: ConsoleServices): Pr
     files: await loadConsoleFiles(CONSOLE_FOLDER),
     api: createConsoleApi(admin),
     sessions: people.sessions,
-    addresses: createAddressRates({ nowMicros: clock.nowMicros, rule: () => CONSOLE_RATE }),
+    addressLimiter: createAddressLimiter({ nowMicros: clock.nowMicros, rule: () => CONSOLE_RATE }),
     findPlaygroundCaller: (account, kind) => playgroundKey({ db, clock, random }, account, kind),
   }
 }

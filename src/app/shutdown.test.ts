@@ -18,8 +18,8 @@ function fixture(
     stopAccepting: async () => {
       story.push('deaf')
     },
-    cutTurns: () => story.push('cut'),
-    cutConnections: () => {
+    abortTurns: () => story.push('cut'),
+    closeAllConnections: () => {
       options.onConnectionsCut?.(finish)
     },
     turnsEnded: () => (state.running === 0 ? Promise.resolve() : idle),

@@ -9,9 +9,9 @@ export interface Drainable {
   /** Resolves when no turn runs, including those whose client has disconnected. */
   turnsEnded(): Promise<void>
   /** Aborts every running turn. Each reports the end in its protocol and settles. */
-  cutTurns(): void
-  /** Breaks every open connection. */
-  cutConnections(): void
+  abortTurns(): void
+  /** Closes every open connection. */
+  closeAllConnections(): void
   readonly turnsRunning: number
   readonly requestsServed: number
 }
@@ -20,7 +20,7 @@ export interface ShutdownOptions {
   readonly edge: Drainable
   readonly drainMs: number
   readonly lingerMs: number
-  /** How long cut turns have to report their end, and then again to settle without their clients. */
+  /** How long aborted turns have to report their end, and then again to settle without their clients. */
   readonly settleMs: number
   readonly report: (message: string) => void
   /** Resolves at the next SIGINT or SIGTERM. */
@@ -33,8 +33,8 @@ export interface ShutdownOptions {
 const FINAL_READ_MS = 1000
 
 /**
- * Ends a server: not ready, then no new requests, then waiting for turns up to the drain time, then cutting them. A second signal
- * cuts at once; a third does not wait for the settling.
+ * Ends a server: not ready, then no new requests, then waiting for turns up to the drain time, then aborting them. A second signal
+ * aborts at once; a third does not wait for the settling.
  */
 export async function shutDown(options: ShutdownOptions) {
   const { edge, report } = options
@@ -51,7 +51,7 @@ export async function shutDown(options: ShutdownOptions) {
     report(`Cutting ${countOf(edge.turnsRunning, 'request')} open; what was delivered is settled.`)
     await endTurns(options, ended)
   }
-  edge.cutConnections()
+  edge.closeAllConnections()
   // Turns that have not settled are resolved by the recovery of the next start.
   const lost = edge.turnsRunning
   await options.close()
@@ -66,9 +66,9 @@ export async function shutDown(options: ShutdownOptions) {
  */
 async function endTurns({ edge, settleMs, nextSignal }: ShutdownOptions, ended: Promise<unknown>): Promise<void> {
   const third = nextSignal()
-  edge.cutTurns()
+  edge.abortTurns()
   await firstOf([ended, third], Math.min(settleMs, FINAL_READ_MS))
-  edge.cutConnections()
+  edge.closeAllConnections()
   await firstOf([edge.turnsEnded(), third], settleMs)
 }
 

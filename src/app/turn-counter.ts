@@ -1,4 +1,4 @@
-import type { CutReason, OnCut } from '../gateway/cancellation.ts'
+import type { OnServerAbort, ServerAbortReason } from '../gateway/cancellation.ts'
 import type { Closing } from '../lib/async.ts'
 import { createBag } from '../lib/collections.ts'
 import { createLoopStrain, watchLoopDelay } from '../lib/loop-strain.ts'
@@ -6,14 +6,14 @@ import { createConcurrencyLimiter, type ShedReason } from '../server/concurrency
 import type { EdgeServices, TurnCounts } from '../server/services.ts'
 import type { AppLog, Services } from './app.ts'
 
-/** Counts running turns, so that the shutdown can wait for them and cut those that take too long. */
+/** Counts running turns, so that the shutdown can wait for them and abort those that take too long. */
 export class TurnCounter implements TurnCounts {
   running = 0
   served = 0
   onIdle: (() => void) | undefined
   #idle: Promise<void> | undefined
-  readonly #listeners = createBag<(why: CutReason) => void>()
-  readonly onCut: OnCut = this.#listeners.add
+  readonly #listeners = createBag<(why: ServerAbortReason) => void>()
+  readonly onServerAbort: OnServerAbort = this.#listeners.add
 
   /** Resolves when no turn runs. */
   ended(): Promise<void> {
@@ -28,7 +28,7 @@ export class TurnCounter implements TurnCounts {
     return this.#idle
   }
 
-  cut(why: CutReason): void {
+  abortAll(why: ServerAbortReason): void {
     this.#listeners.each((listener) => listener(why))
   }
 }

@@ -11,7 +11,7 @@ import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
-import { type CallerFinder, createCallerFinder } from './callers.ts'
+import { type Callers, createCallers } from './callers.ts'
 import { mintKey } from './secrets.ts'
 
 const pepper = Buffer.alloc(32, 3)
@@ -20,7 +20,7 @@ const ACCOUNT = 1 as AccountRow
 
 let folder: string
 let database: Database
-let finder: CallerFinder
+let callers: Callers
 let time: number
 let lookUps: number
 /** Holds the answers of the database back, so that something can happen in between. */
@@ -45,7 +45,7 @@ beforeEach(async () => {
     },
   }
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(counted) })
-  finder = createCallerFinder({ db, pepper, clock })
+  callers = createCallers({ db, pepper, clock })
   await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
 })
 
@@ -74,7 +74,7 @@ const refused = (reason: string) => ({ kind: 'refused', reason })
 describe('finding the caller', () => {
   it('finds the account and the rights of a key', async () => {
     const token = await makeKey({ models: '["demo","fast-*"]', limits: '{"requestsPerMinute":5}' })
-    expect(await finder.find(token)).toEqual({
+    expect(await callers.find(token)).toEqual({
       kind: 'caller',
       caller: {
         accountId: 'acct_1',
@@ -90,58 +90,58 @@ describe('finding the caller', () => {
       },
     })
     const other = await makeKey({ id: 'key_2' })
-    expect(await finder.find(other)).toMatchObject({ caller: { models: undefined, limits: {} } })
+    expect(await callers.find(other)).toMatchObject({ caller: { models: undefined, limits: {} } })
   })
 
   it('answers at once and without a look-up when the key was seen before', async () => {
     const token = await makeKey()
-    const first = await finder.find(token)
-    expect(finder.find(token)).toBe(first)
+    const first = await callers.find(token)
+    expect(callers.find(token)).toBe(first)
     expect(lookUps).toBe(1)
   })
 
   it('asks once when many requests bring the same new key', async () => {
     const token = await makeKey()
-    await Promise.all(Array.from({ length: 50 }, () => finder.find(token)))
+    await Promise.all(Array.from({ length: 50 }, () => callers.find(token)))
     expect(lookUps).toBe(1)
   })
 
   it('looks nothing up for a text that cannot be a key', () => {
     for (const token of ['', 'sk-1', 'mr_wallet_x', '\0'.repeat(1_000_000), 'mr_wallet_'.repeat(100_000)]) {
-      expect(finder.find(token)).toEqual(refused('malformed'))
+      expect(callers.find(token)).toEqual(refused('malformed'))
     }
     expect(lookUps).toBe(0)
   })
 
   it('remembers for five seconds that a key does not exist', async () => {
     const { key } = mintKey({ pepper, random: secureRandom }, 'builder')
-    expect(await finder.find(key)).toEqual(refused('unknown'))
-    expect(finder.find(key)).toEqual(refused('unknown'))
+    expect(await callers.find(key)).toEqual(refused('unknown'))
+    expect(callers.find(key)).toEqual(refused('unknown'))
     expect(lookUps).toBe(1)
     time += 5001
-    await finder.find(key)
+    await callers.find(key)
     expect(lookUps).toBe(2)
   })
 
   it('does not know a key that was made under another pepper', async () => {
     const { key } = mintKey({ pepper: Buffer.alloc(32, 4), random: secureRandom }, 'wallet')
     await makeKey()
-    expect(await finder.find(key)).toEqual(refused('unknown'))
+    expect(await callers.find(key)).toEqual(refused('unknown'))
   })
 
   it('remembers nothing about a look-up that failed', async () => {
     const token = await makeKey()
     gate = () => Promise.reject(new Error('the disk is gone'))
-    await expect(finder.find(token)).rejects.toThrow('the disk is gone')
+    await expect(callers.find(token)).rejects.toThrow('the disk is gone')
     gate = undefined
-    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+    expect(await callers.find(token)).toMatchObject({ kind: 'caller' })
   })
 })
 
 describe('a key that ends', () => {
   it('carries its spend caps, each counted on a state of its own', async () => {
     const token = await makeKey({ cap_day_nano: 5n, cap_month_nano: 50n })
-    expect(await finder.find(token)).toMatchObject({
+    expect(await callers.find(token)).toMatchObject({
       caller: {
         caps: [
           { subject: 'cap:1:day', unit: 'cap', name: 'day', cycle: { kind: 'day' }, amount: 5n },
@@ -158,7 +158,7 @@ describe('a key that ends', () => {
         .values({ row, account: ACCOUNT, plan, billing_day: 1, started_at: 1, ends_at })
         .execute()
     const planOf = async (token: string) => {
-      const found = await finder.find(token)
+      const found = await callers.find(token)
       return found.kind === 'caller' ? found.caller.plan : found
     }
 
@@ -168,7 +168,7 @@ describe('a key that ends', () => {
       expect(await planOf(builder)).toBeUndefined()
       await subscribe('basic', 5, 1)
       await subscribe('pro', null, 2)
-      finder.forgetAccount(ACCOUNT)
+      callers.forgetAccount(ACCOUNT)
       expect(await planOf(builder)).toEqual({ id: 'pro', endsAt: undefined })
       expect(await planOf(wallet)).toBeUndefined()
     })
@@ -187,32 +187,32 @@ describe('a key that ends', () => {
 
   it('expires to the millisecond, although it is remembered', async () => {
     const token = await makeKey({ expires_at: time + 100 })
-    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+    expect(await callers.find(token)).toMatchObject({ kind: 'caller' })
     time += 99
-    expect(finder.find(token)).toMatchObject({ kind: 'caller' })
+    expect(callers.find(token)).toMatchObject({ kind: 'caller' })
     time += 1
-    expect(finder.find(token)).toEqual(refused('expired'))
+    expect(callers.find(token)).toEqual(refused('expired'))
   })
 
   it('is refused from the moment its revocation is told', async () => {
     const token = await makeKey()
-    await finder.find(token)
+    await callers.find(token)
     await updateKey(database.db, 1, { revoked_at: time })
-    finder.forget(KEY)
-    expect(await finder.find(token)).toEqual(refused('revoked'))
+    callers.forget(KEY)
+    expect(await callers.find(token)).toEqual(refused('revoked'))
   })
 
   describe('that was found before', () => {
     const found = async (fields: Partial<NewKey> = {}) => {
       const token = await makeKey(fields)
-      const outcome = await finder.find(token)
+      const outcome = await callers.find(token)
       if (outcome.kind !== 'caller') throw new Error(outcome.reason)
       return { token, caller: outcome.caller }
     }
 
     it('is judged again at once, as the same caller, while nothing has changed', async () => {
       const { caller } = await found()
-      const again = finder.findAgain(caller)
+      const again = callers.findAgain(caller)
       expect(again).toMatchObject({ kind: 'caller' })
       expect('caller' in again && again.caller).toBe(caller)
       expect(lookUps).toBe(1)
@@ -220,40 +220,40 @@ describe('a key that ends', () => {
 
     it('is refused after it was revoked, and counts the change', async () => {
       const { caller } = await found()
-      const before = finder.changes
+      const before = callers.changes
       await updateKey(database.db, 1, { revoked_at: time })
-      finder.forget(KEY)
-      expect(finder.changes).toBeGreaterThan(before)
-      expect(await finder.findAgain(caller)).toEqual(refused('revoked'))
+      callers.forget(KEY)
+      expect(callers.changes).toBeGreaterThan(before)
+      expect(await callers.findAgain(caller)).toEqual(refused('revoked'))
     })
 
     it('is refused after its account was suspended', async () => {
       const { caller } = await found()
       await updateAccountStatus(database.db, 1, 'suspended')
-      finder.forgetAccount(ACCOUNT)
-      expect(await finder.findAgain(caller)).toEqual(refused('account-suspended'))
+      callers.forgetAccount(ACCOUNT)
+      expect(await callers.findAgain(caller)).toEqual(refused('account-suspended'))
     })
 
     it('is refused when it expires, without an event', async () => {
       const { caller } = await found({ expires_at: time + 100 })
       time += 100
-      expect(finder.findAgain(caller)).toEqual(refused('expired'))
+      expect(callers.findAgain(caller)).toEqual(refused('expired'))
     })
 
     it('is not found by its id: a replaced secret has no caller', async () => {
       const { caller } = await found()
       const { digest } = mintKey({ pepper, random: secureRandom }, 'wallet')
       await database.db.updateTable('keys').set({ digest }).where('row', '=', 1).execute()
-      finder.forget(KEY)
-      expect(await finder.findAgain(caller)).toEqual(refused('unknown'))
+      callers.forget(KEY)
+      expect(await callers.findAgain(caller)).toEqual(refused('unknown'))
     })
 
     it('is judged by its row if it has no secret', async () => {
       const { caller } = await found()
       const player = { ...caller }
-      expect(await finder.findAgain(player)).toMatchObject({ kind: 'caller', caller: { keyId: KEY } })
+      expect(await callers.findAgain(player)).toMatchObject({ kind: 'caller', caller: { keyId: KEY } })
       await updateKey(database.db, 1, { disabled_at: time })
-      expect(await finder.findAgain(player)).toEqual(refused('disabled'))
+      expect(await callers.findAgain(player)).toEqual(refused('disabled'))
     })
   })
 
@@ -266,11 +266,11 @@ describe('a key that ends', () => {
         open = resolve
       })
       gate = () => opened
-      const during = finder.find(token)
+      const during = callers.find(token)
       while (lookUps === 0) await new Promise((resolve) => setImmediate(resolve))
       await database.file.all('SELECT 1 AS behind_the_look_up', [])
       await updateKey(database.db, 1, { revoked_at: time })
-      finder.forget(KEY)
+      callers.forget(KEY)
       return { token, during, open }
     }
 
@@ -279,12 +279,12 @@ describe('a key that ends', () => {
       open()
       // This request was on its way before; the next one must not profit from it.
       expect(await during).toMatchObject({ kind: 'caller' })
-      expect(await finder.find(token)).toEqual(refused('revoked'))
+      expect(await callers.find(token)).toEqual(refused('revoked'))
     })
 
     it('is refused to a request that comes before the look-up is over: it has one of its own', async () => {
       const { token, during, open } = await revokedMeanwhile()
-      const next = finder.find(token)
+      const next = callers.find(token)
       open()
       expect(await during).toMatchObject({ kind: 'caller' })
       expect(await next).toEqual(refused('revoked'))
@@ -294,32 +294,32 @@ describe('a key that ends', () => {
   it('comes back when it was only disabled', async () => {
     const token = await makeKey()
     await updateKey(database.db, 1, { disabled_at: time })
-    expect(await finder.find(token)).toEqual(refused('disabled'))
+    expect(await callers.find(token)).toEqual(refused('disabled'))
     await updateKey(database.db, 1, { disabled_at: null })
-    finder.forget(KEY)
-    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+    callers.forget(KEY)
+    expect(await callers.find(token)).toMatchObject({ kind: 'caller' })
   })
 
   it('says the most final reason', async () => {
     const token = await makeKey({ expires_at: time - 1 })
     await updateKey(database.db, 1, { disabled_at: time })
-    expect(await finder.find(token)).toEqual(refused('expired'))
+    expect(await callers.find(token)).toEqual(refused('expired'))
     await updateKey(database.db, 1, { revoked_at: time })
-    finder.forget(KEY)
-    expect(await finder.find(token)).toEqual(refused('revoked'))
+    callers.forget(KEY)
+    expect(await callers.find(token)).toEqual(refused('revoked'))
   })
 
   it('goes with its account, and comes back with it', async () => {
     const token = await makeKey()
-    await finder.find(token)
+    await callers.find(token)
     for (const [status, outcome] of [
       ['suspended', refused('account-suspended')],
       ['active', { kind: 'caller' }],
       ['closed', refused('account-closed')],
     ] as const) {
       await updateAccountStatus(database.db, ACCOUNT, status)
-      finder.forgetAccount(ACCOUNT)
-      expect(await finder.find(token)).toMatchObject(outcome)
+      callers.forgetAccount(ACCOUNT)
+      expect(await callers.find(token)).toMatchObject(outcome)
     }
   })
 })

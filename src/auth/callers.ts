@@ -5,12 +5,12 @@ import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { assertNever } from '../lib/types.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import type { Caller, LimitRates } from '../model/caller.ts'
+import type { Caller, RateLimits } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { digestKey, KEY_LENGTH_MAX, readKey } from './secrets.ts'
 
-export interface CallerFinder {
+export interface Callers {
   /** Synchronous when the key is in the cache, because every request calls this. */
   find(token: string): CallerOutcome | Promise<CallerOutcome>
   /**
@@ -36,7 +36,7 @@ const UNKNOWN_MICROS = 5_000_000
 
 const MALFORMED = { kind: 'refused', reason: 'malformed' } as const
 
-export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clock: Clock }): CallerFinder {
+export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: Clock }): Callers {
   const { db, pepper, clock } = deps
   // The caches have only hashes of keys, so a memory dump has no secret.
   const known = createLruMap<string, KnownKey>(KNOWN_MAX)
@@ -45,14 +45,14 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
   const secrets = new WeakMap<Caller, KnownSecret>()
 
   const lookUp = async (name: string, digest: Buffer): Promise<CallerOutcome> => {
-    const changesBefore = finder.changes
+    const changesBefore = callers.changes
     const found = await findKeyByDigest(db, digest)
     const key = found && knownKeyOf(found, digest.equals(found.digest) ? 'present' : 'former')
     // A key that was read before a change must not be cached after it: a revoked key would stay valid.
     for (const each of [key?.outcome, key?.lapsed?.outcome]) {
       if (each?.kind === 'caller') secrets.set(each.caller, { name, digest })
     }
-    if (finder.changes === changesBefore) {
+    if (callers.changes === changesBefore) {
       if (key) known.set(name, key)
       else unknownUntil.set(name, clock.nowMicros() + UNKNOWN_MICROS)
     }
@@ -76,13 +76,13 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
   }
 
   const forgetWhere = (concerns: (key: KnownKey) => boolean): void => {
-    finder.changes++
+    callers.changes++
     lookingUp.clear()
     unknownUntil.clear()
     for (const [name, key] of known.entries()) if (concerns(key)) known.delete(name)
   }
 
-  const finder = {
+  const callers = {
     changes: 0,
     find(token: string) {
       if (token.length > KEY_LENGTH_MAX) return MALFORMED
@@ -106,7 +106,7 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
     forgetAccount: (account: AccountRow) => forgetWhere((key) => key.account === account),
     forgetAll: () => forgetWhere(() => true),
   }
-  return finder
+  return callers
 }
 
 /** The name of a key in the cache, and its digest in the database. */
@@ -192,7 +192,7 @@ const callerOf = (key: KeyWithAccount): Caller => ({
   keyName: key.name,
   kind: key.kind,
   models: key.models === null ? undefined : (JSON.parse(key.models) as string[]),
-  limits: key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates),
+  limits: key.limits === null ? {} : (JSON.parse(key.limits) as RateLimits),
   caps: allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
   plan:
     key.kind === 'builder' && key.plan !== null ? { id: key.plan, endsAt: key.plan_ends_at ?? undefined } : undefined,

@@ -2,9 +2,9 @@ import type { Secret } from '../lib/secret.ts'
 import type { Allowance, Cycle } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { Effort, ModelTraits, PromptCache } from '../model/effort.ts'
-import type { Wire } from '../model/event.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
+import type { Wire } from '../model/wire.ts'
 
 /** A provider that lanes run on. */
 export interface Upstream {
@@ -32,16 +32,16 @@ export type DisconnectPolicy = 'cancel_estimate' | 'drain' | 'cancel_free'
 /** How long each phase of a call may take. */
 export interface UpstreamTimeouts {
   /** Until the connection is established, DNS lookup and TLS handshake included. */
-  readonly connectMs: number
+  readonly connectTimeoutMs: number
   /** Until the head of a stream. */
-  readonly firstByteMs: number
+  readonly firstByteTimeoutMs: number
   /** Until the head of a non-streamed response. */
-  readonly jsonAnswerMs: number
+  readonly jsonAnswerTimeoutMs: number
   /** Between two bytes. */
-  readonly idleMs: number
+  readonly idleTimeoutMs: number
   /** Between two pieces of content. */
-  readonly noProgressMs: number
-  readonly totalMs: number
+  readonly noProgressTimeoutMs: number
+  readonly totalTimeoutMs: number
 }
 
 /** One way to run a model: a provider and its name for the model. */

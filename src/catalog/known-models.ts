@@ -21,15 +21,15 @@ interface SnapshotModel {
   readonly context_tokens?: number
   readonly max_output_tokens?: number
   readonly inputs?: readonly string[]
-  readonly price?: SnapshotRates & {
-    readonly tiers?: readonly (SnapshotRates & { readonly above_input_tokens: number })[]
+  readonly price?: SnapshotTokenPrices & {
+    readonly tiers?: readonly (SnapshotTokenPrices & { readonly above_input_tokens: number })[]
   }
   readonly price_until?: string
   readonly traits?: string
 }
 
-type SnapshotRates = { readonly [Rate in 'input' | 'output']: string } & {
-  readonly [Rate in 'cached_input' | 'cache_write']?: string
+type SnapshotTokenPrices = { readonly [Class in 'input' | 'output']: string } & {
+  readonly [Class in 'cached_input' | 'cache_write']?: string
 }
 
 /**
@@ -57,8 +57,11 @@ function modelsOf(dialect: string, { traits, models }: SnapshotProvider): Readon
       maxOutputTokens: model.max_output_tokens,
       inputs: model.inputs,
       price: price && {
-        ...ratesOf(price),
-        tiers: (price.tiers ?? []).map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...ratesOf(tier) })),
+        ...tokenPricesOf(price),
+        tiers: (price.tiers ?? []).map((tier) => ({
+          aboveInputTokens: tier.above_input_tokens,
+          ...tokenPricesOf(tier),
+        })),
       },
       priceUntil: model.price_until,
       traits: model.traits === undefined ? {} : readTraits(traits[model.traits] ?? {}),
@@ -68,17 +71,17 @@ function modelsOf(dialect: string, { traits, models }: SnapshotProvider): Readon
   return byId
 }
 
-const ratesOf = ({ input, cached_input, cache_write, output }: SnapshotRates): KnownRates => ({
-  input: rateOf(input),
-  cachedInput: cached_input === undefined ? undefined : rateOf(cached_input),
-  cacheWrite: cache_write === undefined ? undefined : rateOf(cache_write),
-  output: rateOf(output),
+const tokenPricesOf = ({ input, cached_input, cache_write, output }: SnapshotTokenPrices): KnownTokenPrices => ({
+  input: tokenPriceOf(input),
+  cachedInput: cached_input === undefined ? undefined : tokenPriceOf(cached_input),
+  cacheWrite: cache_write === undefined ? undefined : tokenPriceOf(cache_write),
+  output: tokenPriceOf(output),
 })
 
-function rateOf(written: string): PicoPerToken {
-  const rate = parsePricePerMillion(written)
-  if (rate === undefined) throw new Error(`The snapshot of models has an invalid price: ${written}`)
-  return rate
+function tokenPriceOf(written: string): PicoPerToken {
+  const price = parsePricePerMillion(written)
+  if (price === undefined) throw new Error(`The snapshot of models has an invalid price: ${written}`)
+  return price
 }
 
 let loaded: KnownModels | undefined
@@ -117,16 +120,16 @@ export interface KnownModel {
   readonly traits: Partial<ModelTraits>
 }
 
-/** The provider's rates. Undefined: the provider has no such rate. */
-export interface KnownRates {
+/** The provider's prices. Undefined: the provider has no such price. */
+export interface KnownTokenPrices {
   readonly input: PicoPerToken
   readonly cachedInput: PicoPerToken | undefined
   readonly cacheWrite: PicoPerToken | undefined
   readonly output: PicoPerToken
 }
 
-export interface KnownPrice extends KnownRates {
-  readonly tiers: readonly (KnownRates & { readonly aboveInputTokens: number })[]
+export interface KnownPrice extends KnownTokenPrices {
+  readonly tiers: readonly (KnownTokenPrices & { readonly aboveInputTokens: number })[]
 }
 
 /** The efforts that differ. Of several names for one, the provider's own, else the one that thinks hardest. */

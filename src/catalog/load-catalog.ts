@@ -16,7 +16,7 @@ export interface LaneDefinition {
   readonly weight: number
   /** Capabilities from the configuration. */
   readonly traits?: Partial<ModelTraits>
-  /** Undefined: the whole conversation, if the price has a cache write rate. */
+  /** Undefined: the whole conversation, if the price has a cache write price. */
   readonly promptCache?: PromptCache | undefined
 }
 

@@ -77,11 +77,11 @@ const KNOWN_COLUMNS = columnsOf(
 function formatKnown(style: Style, models: readonly KnownView[]): string {
   const rows = models.map(({ dialect, id, efforts, context_tokens, max_output_tokens, price }) => {
     const more = price !== null && price.tiers.length > 0 ? '+' : ''
-    const rates = [price?.input, price?.cached_input, price?.cache_write, price?.output]
+    const prices = [price?.input, price?.cached_input, price?.cache_write, price?.output]
     return [
       ...[dialect, id, efforts === null ? '' : efforts.join(' ') || 'none'],
       ...[String(context_tokens ?? ''), String(max_output_tokens ?? '')],
-      ...rates.map((rate) => (rate === undefined ? '' : `${rate}${more}`)),
+      ...prices.map((each) => (each === undefined ? '' : `${each}${more}`)),
     ]
   })
   return formatTable(style, KNOWN_COLUMNS, rows)

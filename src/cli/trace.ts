@@ -57,10 +57,10 @@ function tokensOf({ tokens }: RequestTrace): string | null {
 const grouped = (count: number): string => count.toLocaleString('en-US')
 
 function priceOf({ price_version, tier, price }: RequestTrace): string {
-  const rates = `${price.input} in, ${price.cached_input} cached, ${price.cache_write} written, ${price.output} out`
+  const prices = `${price.input} in, ${price.cached_input} cached, ${price.cache_write} written, ${price.output} out`
   const fixed = price.per_request === '0.00' ? '' : `, ${price.per_request} per request`
   const above = tier === null || tier === 0 ? '' : `, tier above ${tier} input tokens`
-  return `${rates}${fixed} (version ${price_version}${above})`
+  return `${prices}${fixed} (version ${price_version}${above})`
 }
 
 function payerOf({ paid_by }: RequestTrace): string {

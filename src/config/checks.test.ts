@@ -69,12 +69,12 @@ hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
     allowPrivate: true,
     disconnectPolicy: 'drain',
     timeouts: {
-      connectMs: 1000,
-      firstByteMs: 600_000,
-      jsonAnswerMs: 1_200_000,
-      idleMs: 2000,
-      noProgressMs: 3000,
-      totalMs: 3_600_000,
+      connectTimeoutMs: 1000,
+      firstByteTimeoutMs: 600_000,
+      jsonAnswerTimeoutMs: 1_200_000,
+      idleTimeoutMs: 2000,
+      noProgressTimeoutMs: 3000,
+      totalTimeoutMs: 3_600_000,
     },
   })
   expect(config.upstreams[0]?.headers.get('x-team')?.reveal()).toBe('seven')

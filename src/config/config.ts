@@ -3,10 +3,11 @@ import { type Plan, planWindow, type Upstream } from '../catalog/catalog.ts'
 import { readTraits } from '../catalog/known-models.ts'
 import type { ModelDefinition, PriceList } from '../catalog/load-catalog.ts'
 import { Secret } from '../lib/secret.ts'
-import type { LimitRates } from '../model/caller.ts'
+import type { RateLimits } from '../model/caller.ts'
 import { effortOf } from '../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import type { Rates } from '../model/price.ts'
+import type { TokenPrices } from '../model/price.ts'
+import { defaultDialectOf } from '../protocols/wires.ts'
 import type { configSchema } from './schema.ts'
 
 type Parsed = z.output<typeof configSchema>
@@ -93,45 +94,37 @@ const resolveRouting = (routing: Parsed['routing']) => ({
 })
 
 const resolveLimits = (limits: Parsed['limits']) => ({
-  key: resolveLimitRates(limits.key),
-  account: resolveLimitRates(limits.account),
-  accountModel: resolveLimitRates(limits.account_model),
-  model: resolveLimitRates(limits.model),
+  key: resolveRateLimits(limits.key),
+  account: resolveRateLimits(limits.account),
+  accountModel: resolveRateLimits(limits.account_model),
+  model: resolveRateLimits(limits.model),
   keysPerAccount: limits.keys_per_account,
   address: { refusedPerMinute: limits.address.refused_per_minute, burstMs: limits.address.burst },
 })
 
 /** `burstMs`: how much of the rates may be taken at once after a pause, as time. */
-const resolveLimitRates = (rates: Parsed['limits']['key']): LimitRates & { readonly burstMs: number } => ({
-  ...(rates.requests_per_minute === undefined ? {} : { requestsPerMinute: rates.requests_per_minute }),
-  ...(rates.tokens_per_minute === undefined ? {} : { tokensPerMinute: rates.tokens_per_minute }),
-  ...(rates.concurrent === undefined ? {} : { concurrent: rates.concurrent }),
-  burstMs: rates.burst,
+const resolveRateLimits = (limits: Parsed['limits']['key']): RateLimits & { readonly burstMs: number } => ({
+  ...(limits.requests_per_minute === undefined ? {} : { requestsPerMinute: limits.requests_per_minute }),
+  ...(limits.tokens_per_minute === undefined ? {} : { tokensPerMinute: limits.tokens_per_minute }),
+  ...(limits.concurrent === undefined ? {} : { concurrent: limits.concurrent }),
+  burstMs: limits.burst,
 })
-
-const OWN_DIALECT = {
-  chat: 'generic',
-  responses: 'openai',
-  anthropic: 'anthropic',
-  gemini: 'google',
-  demo: 'demo',
-} as const
 
 const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
   id: upstream.id,
   wire: upstream.wire,
-  dialect: upstream.dialect ?? OWN_DIALECT[upstream.wire],
+  dialect: upstream.dialect ?? defaultDialectOf(upstream.wire),
   baseUrl: upstream.base_url,
   apiVersion: upstream.api_version,
   apiKey: upstream.api_key === undefined ? undefined : new Secret(upstream.api_key),
   allowPrivate: upstream.allow_private,
   timeouts: {
-    connectMs: upstream.timeouts.connect,
-    firstByteMs: upstream.timeouts.first_byte,
-    jsonAnswerMs: upstream.timeouts.json_answer,
-    idleMs: upstream.timeouts.idle,
-    noProgressMs: upstream.timeouts.no_progress,
-    totalMs: upstream.timeouts.total,
+    connectTimeoutMs: upstream.timeouts.connect,
+    firstByteTimeoutMs: upstream.timeouts.first_byte,
+    jsonAnswerTimeoutMs: upstream.timeouts.json_answer,
+    idleTimeoutMs: upstream.timeouts.idle,
+    noProgressTimeoutMs: upstream.timeouts.no_progress,
+    totalTimeoutMs: upstream.timeouts.total,
   },
   headers: new Map(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), new Secret(value)])),
   disconnectPolicy: upstream.on_client_gone,
@@ -163,19 +156,19 @@ const resolveModel = (model: ParsedModel): ModelDefinition => ({
 })
 
 function resolvePrice(price: NonNullable<ParsedModel['price']>): PriceList {
-  const tiers = price.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...resolveRates(tier) }))
+  const tiers = price.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...resolveTokenPrices(tier) }))
   tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens)
-  return { ...resolveRates(price), perRequest: price.per_request, tiers }
+  return { ...resolveTokenPrices(price), perRequest: price.per_request, tiers }
 }
 
-interface ParsedRates {
+interface ParsedTokenPrices {
   readonly input: PicoPerToken
   readonly cached_input?: PicoPerToken | undefined
   readonly cache_write?: PicoPerToken | undefined
   readonly output: PicoPerToken
 }
 
-const resolveRates = ({ input, cached_input, cache_write, output }: ParsedRates): Rates => ({
+const resolveTokenPrices = ({ input, cached_input, cache_write, output }: ParsedTokenPrices): TokenPrices => ({
   input,
   cachedInput: cached_input ?? input,
   cacheWrite: cache_write ?? input,

@@ -29,7 +29,7 @@ export const modelGlob = text('A model id, or a pattern in which * matches anyth
 
 const TOKENS = [1, 100_000_000] as const
 
-const rates = {
+const tokenPrices = {
   input: price('Input'),
   cached_input: price('Input that the provider read from its cache; left out: as input').optional(),
   cache_write: price('Input that the provider wrote to its cache; left out: as input').optional(),
@@ -38,11 +38,11 @@ const rates = {
 
 const tierSchema = section('Prices of requests whose whole input exceeds a threshold.', {
   above_input_tokens: integer('The threshold.', TOKENS),
-  ...rates,
-}).superRefine(checkCacheRate)
+  ...tokenPrices,
+}).superRefine(checkCacheWritePrice)
 
 const priceSchema = section('What the model costs. A model without a price cannot be called; free is written "0".', {
-  ...rates,
+  ...tokenPrices,
   per_request: usd('Fixed price per request', '1000').prefault('0'),
   tiers: list('Prices of long requests.', tierSchema),
   multipliers: z
@@ -50,7 +50,7 @@ const priceSchema = section('What the model costs. A model without a price canno
     .meta({ description: 'Field values that change the price, e.g. service_tier: { priority: "2.0" }.' })
     .prefault({}),
 })
-  .superRefine(checkCacheRate)
+  .superRefine(checkCacheWritePrice)
   .superRefine(({ tiers }, context) => {
     const seen = new Set<number>()
     for (const [index, tier] of tiers.entries()) {
@@ -63,7 +63,7 @@ const priceSchema = section('What the model costs. A model without a price canno
     }
   })
 
-function checkCacheRate(
+function checkCacheWritePrice(
   { input, cached_input }: { readonly input: bigint; readonly cached_input?: bigint | undefined },
   context: z.RefinementCtx,
 ): void {

@@ -1,35 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { WIRES } from '../model/event.ts'
+import { WIRES } from '../model/wire.ts'
+import { DIALECT_ALIASES, DIALECT_NAMES } from '../protocols/wires.ts'
 import { refusalOfBaseUrl } from '../providers/address-guard.ts'
-import { OWN_HEADERS } from '../providers/provider-kinds.ts'
+import { OWN_HEADERS } from '../providers/provider-endpoints.ts'
 import { choice, duration, flag, optionalText, type Reading, read, scalar, section, text, wrong } from './scalars.ts'
-
-const DIALECTS = [
-  'generic',
-  'openai',
-  'azure',
-  'deepseek',
-  'groq',
-  'mistral',
-  'xai',
-  'moonshot',
-  'alibaba',
-  'openrouter',
-  'together',
-  'fireworks',
-  'vllm',
-  'ollama',
-  'llamacpp',
-  'lmstudio',
-  'anthropic',
-  'google',
-  'github-copilot',
-  'google-vertex',
-  'anthropic-compat',
-  'vercel-gateway',
-  'bedrock',
-] as const
 
 /** Provider names often written as the wire, and the wire each one needs. */
 const WIRE_MISTAKES = {
@@ -40,8 +15,6 @@ const WIRE_MISTAKES = {
   claude: 'anthropic',
   google: 'gemini',
 } as const
-
-const DIALECT_ALIASES = { moonshotai: 'moonshot', qwen: 'alibaba', gemini: 'google' } as const
 
 export const identifier = (description: string) =>
   text(description, {
@@ -103,7 +76,7 @@ export const upstreamSchema = section('A provider that lanes run on.', {
   ).prefault(null),
   dialect: choice(
     'Known deviations of the server; left out: those of the provider that defined the wire.',
-    DIALECTS,
+    DIALECT_NAMES,
     DIALECT_ALIASES,
   ).optional(),
   allow_private: flag('Allow a private address. Required for servers of your own.').prefault(false),

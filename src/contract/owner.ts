@@ -21,8 +21,8 @@ const cap = amount.nullable().optional()
 
 /** Spend caps per day or month of UTC. Absent caps stay; null removes a cap. */
 export const keyCaps = z.strictObject({ day: cap, month: cap })
-const rate = z.int().positive().max(1_000_000_000_000).nullable().optional()
-const keyLimits = z.strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
+const limit = z.int().positive().max(1_000_000_000_000).nullable().optional()
+const keyLimits = z.strictObject({ requests_per_minute: limit, tokens_per_minute: limit, concurrent: limit })
 
 /** Of a window or a spend cap: `used`, `held` and `left` add up to `limit`. */
 const amounts = { limit: money, used: money, held: money, left: money }
@@ -89,7 +89,7 @@ export const rotateKeyBody = z.strictObject({ grace: z.string().max(10) })
 /** The secret is returned once and stored nowhere. */
 export const madeKey = z.strictObject({ key: keyItem, secret: z.string() })
 
-const rates = z.strictObject({
+const tokenPrices = z.strictObject({
   above_input_tokens: count,
   input: moneyOrNull,
   cached_input: moneyOrNull,
@@ -108,7 +108,7 @@ const modelItem = z.strictObject({
   max_output_tokens: count,
   kinds: z.array(keyKind),
   /** USD per million tokens, the base price first; null: the model cannot be called. */
-  price: z.strictObject({ tiers: z.array(rates), per_request: moneyOrNull }).nullable(),
+  price: z.strictObject({ tiers: z.array(tokenPrices), per_request: moneyOrNull }).nullable(),
   /** Whether a lane is available now. The reason and the lane are visible to operators only. */
   available: z.boolean(),
   demo: z.boolean(),

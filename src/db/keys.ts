@@ -91,7 +91,7 @@ export interface KeyChange
   extends Partial<
     Pick<StoredKey, 'name' | 'models' | 'expires_at' | 'disabled_at' | 'cap_day_nano' | 'cap_month_nano'>
   > {
-  /** Entries of LimitRates: null removes a limit, and absent ones stay. */
+  /** Entries of RateLimits: null removes a limit, and absent ones stay. */
   readonly limits?: Readonly<Record<string, number | null>>
   readonly revoked_at?: number
 }

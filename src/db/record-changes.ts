@@ -196,7 +196,7 @@ function collect(batch: Batch, change: Change): void {
         change.priceVersion,
         `[${change.buckets.join(',')}]`,
         change.caps.length > 0 ? change.caps.join(' ') : null,
-        change.hold,
+        change.heldAmount,
         change.cap,
         change.outputBound,
         change.inputEstimate,

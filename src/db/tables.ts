@@ -30,7 +30,7 @@ export interface LedgerTables {
     shown: string
     /** JSON array of ids and globs, or null for all. */
     models: string | null
-    /** JSON of LimitRates, or null. */
+    /** JSON of RateLimits, or null. */
     limits: string | null
     expires_at: number | null
     disabled_at: number | null

@@ -39,10 +39,10 @@ const UNCERTAIN: Readonly<Record<string, Play>> = {
 }
 
 async function run(delivery: Delivery, plays: readonly Play[], turn?: TurnRequest) {
-  const { fate, lane, attempts, asked } = await playLanes({ delivery, plays, ...(turn ? { turn } : {}) })
+  const { result, lane, attempts, asked } = await playLanes({ delivery, plays, ...(turn ? { turn } : {}) })
   expect(attempts).toHaveLength(asked)
   expect(lane?.model).toBe(`lane-${asked - 1}`)
-  return { fate: fate.kind, asked }
+  return { result: result.kind, asked }
 }
 
 const named = (plays: Readonly<Record<string, Play>>) =>
@@ -52,13 +52,13 @@ const named = (plays: Readonly<Record<string, Play>>) =>
 
 describe('the lanes of a turn', () => {
   it.each(named(CERTAIN))('are three at most after: $name ($delivery)', async ({ play, delivery }) => {
-    expect(await run(delivery, [play, play, good])).toEqual({ fate: 'finished', asked: 3 })
-    expect(await run(delivery, [play, play, play, good])).toEqual({ fate: 'failed', asked: 3 })
+    expect(await run(delivery, [play, play, good])).toEqual({ result: 'finished', asked: 3 })
+    expect(await run(delivery, [play, play, play, good])).toEqual({ result: 'failed', asked: 3 })
   })
 
   it.each(named(UNCERTAIN))('are one more after: $name ($delivery)', async ({ play, delivery }) => {
-    expect(await run(delivery, [play, good])).toEqual({ fate: 'finished', asked: 2 })
-    expect(await run(delivery, [play, play, good])).toEqual({ fate: 'failed', asked: 2 })
+    expect(await run(delivery, [play, good])).toEqual({ result: 'finished', asked: 2 })
+    expect(await run(delivery, [play, play, good])).toEqual({ result: 'failed', asked: 2 })
   })
 
   it('are one more where a summary was asked for and something else was written', async () => {
@@ -68,16 +68,16 @@ describe('the lanes of a turn', () => {
     }
     const cut: Play = () => answer(200, [`data: ${CHUNK.replace('"stop"', '"length"')}\n\ndata: [DONE]\n\n`])
     const summed: Play = () => good('stream')
-    expect(await run('json', [cut, summed], compaction)).toEqual({ fate: 'finished', asked: 2 })
-    expect(await run('json', [cut, cut, summed], compaction)).toEqual({ fate: 'failed', asked: 2 })
-    expect(await run('json', [() => answer(429), cut, summed], compaction)).toEqual({ fate: 'finished', asked: 3 })
+    expect(await run('json', [cut, summed], compaction)).toEqual({ result: 'finished', asked: 2 })
+    expect(await run('json', [cut, cut, summed], compaction)).toEqual({ result: 'failed', asked: 2 })
+    expect(await run('json', [() => answer(429), cut, summed], compaction)).toEqual({ result: 'finished', asked: 3 })
   })
 
   it('count from the first doubt on, whatever the next one says', async () => {
     const certain = CERTAIN['refused connection']!
     const uncertain = UNCERTAIN['no first byte in time']!
-    expect(await run('json', [uncertain, certain, good])).toEqual({ fate: 'failed', asked: 2 })
-    expect(await run('json', [certain, uncertain, good])).toEqual({ fate: 'finished', asked: 3 })
-    expect(await run('json', [certain, certain, uncertain, good])).toEqual({ fate: 'failed', asked: 3 })
+    expect(await run('json', [uncertain, certain, good])).toEqual({ result: 'failed', asked: 2 })
+    expect(await run('json', [certain, uncertain, good])).toEqual({ result: 'finished', asked: 3 })
+    expect(await run('json', [certain, certain, uncertain, good])).toEqual({ result: 'failed', asked: 3 })
   })
 })

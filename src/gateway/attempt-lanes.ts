@@ -2,11 +2,11 @@ import type { Lane } from '../catalog/catalog.ts'
 import { msBetween, wholeSeconds } from '../lib/clock.ts'
 import type { Attempt } from '../model/ending.ts'
 import { type Problem, problem, retryableProblem, withRetryAfter } from '../model/problem.ts'
-import type { LaneDialect } from '../protocols/codecs.ts'
 import { type RefusalClass, refusesTrigger } from '../protocols/refusals/provider-error.ts'
+import type { LaneDialect } from '../protocols/wires.ts'
 import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
 import { capOn } from '../routing/learned-capabilities.ts'
-import type { FailedLane, LaneAttempt, Run, RunFate } from './attempt.ts'
+import type { AttemptResult, FailedLane, LaneAttempt, ProviderRun } from './attempt.ts'
 import { type AttemptOptions, type CalledLane, callLane, stopped } from './call-lane.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import { commonProblem } from './upstream-errors.ts'
@@ -20,7 +20,7 @@ const ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX = 1
 interface Progress {
   readonly attempts: Attempt[]
   /** In order. After a wait the same lane may be in it twice. */
-  readonly failures: { readonly lane: Lane; readonly fate: FailedLane }[]
+  readonly failures: { readonly lane: Lane; readonly result: FailedLane }[]
   last: Lane | undefined
   attemptsLeft: number
 }
@@ -31,8 +31,8 @@ interface Progress {
  * the first content there is no failover. If every circuit is open, a few requests at a time probe a failing lane, and the others wait a little
  * for the lane whose circuit will be half-open first.
  */
-export async function attemptLanes(services: TurnServices, turn: Turn, lanes: readonly Lane[]): Promise<Run> {
-  const { health, retries, nowMicros } = services
+export async function attemptLanes(services: TurnServices, turn: Turn, lanes: readonly Lane[]): Promise<ProviderRun> {
+  const { health, retryBudget, nowMicros } = services
   const { cancellation, caller } = turn
   const progress: Progress = { attempts: [], failures: [], last: undefined, attemptsLeft: ATTEMPTS_MAX }
   const beganAt = nowMicros()
@@ -42,8 +42,8 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
       const permit = health.permit(lane, caller.account)
       if (permit === undefined) continue
       // A lane that only cannot serve this one request does not count against the retry budget.
-      const isRetry = progress.failures.some(({ fate }) => fate.verdict !== undefined)
-      if (isRetry && !retries.take(turn.entry.model)) {
+      const isRetry = progress.failures.some(({ result }) => result.verdict !== undefined)
+      if (isRetry && !retryBudget.take(turn.entry.model)) {
         permit.release?.()
         // The first failure is the answer.
         progress.failures.length = 1
@@ -57,13 +57,16 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
     if (run) return run
   } while (await waitForLane(services, turn, lanes, { progress, beganAt }))
   const { attempts, last } = progress
-  const fate: RunFate = cancellation.abortReason
+  const result: AttemptResult = cancellation.abortReason
     ? stopped(cancellation.abortReason)
     : {
-        ...{ kind: 'failed', failsOnEveryLane: false, mayBeBilled: false, verdict: undefined },
+        kind: 'failed',
         problem: problemOf(services, lanes, progress),
+        failsOnEveryLane: false,
+        mayBeBilled: false,
+        verdict: undefined,
       }
-  return { fate, lane: last, attempts, firstContentAt: undefined }
+  return { result, lane: last, attempts, firstContentAt: undefined }
 }
 
 interface PermittedLane {
@@ -91,8 +94,8 @@ async function attemptLane(
   turn: Turn,
   progress: Progress,
   { lane, permit }: PermittedLane,
-): Promise<Run | undefined> {
-  const { capabilities, retries, nowMicros } = services
+): Promise<ProviderRun | undefined> {
+  const { capabilities, retryBudget, nowMicros } = services
   const { cancellation } = turn
   const { attempts, failures } = progress
   progress.attemptsLeft--
@@ -104,15 +107,15 @@ async function attemptLane(
     outputCap: laneCap(turn, lane),
     calledAt: nowMicros(),
     firstContentAt: undefined,
-    hiding: 'no',
+    hiddenReasoning: 'no',
   }
-  let fate: RunFate
+  let result: AttemptResult
   try {
-    let options: AttemptOptions | undefined = PLAIN
+    let options: AttemptOptions | undefined = DEFAULT_OPTIONS
     do {
       // A cancel before the call costs nothing.
       if (cancellation.abortReason) {
-        fate = stopped(cancellation.abortReason)
+        result = stopped(cancellation.abortReason)
         break
       }
       let dialect = capabilities.dialectOf(lane)
@@ -123,28 +126,28 @@ async function attemptLane(
       const now = nowMicros()
       attempts.push({ lane: lane.id, outcome, status, ms: msBetween(attempt.calledAt, now) })
       attempt.calledAt = now
-      fate = called.fate
+      result = called.result
       options =
-        fate.kind === 'failed' ? retryOptions({ services, turn, lane, dialect, options, fate, called }) : undefined
+        result.kind === 'failed' ? retryOptions({ services, turn, lane, dialect, options, result, called }) : undefined
     } while (options !== undefined)
     // A turn that is stopped from outside says nothing about its lane.
-    if (fate.kind === 'finished') {
+    if (result.kind === 'finished') {
       attempt.firstContentAt ??= nowMicros()
       permit.report(SUCCEEDED)
-      retries.succeeded(turn.entry.model)
-    } else if (fate.kind === 'broken-off') {
+      retryBudget.succeeded(turn.entry.model)
+    } else if (result.kind === 'broken-off') {
       permit.report({ kind: 'failed' })
-    } else if (fate.kind === 'failed' && fate.verdict !== undefined) {
-      permit.report(fate.verdict)
+    } else if (result.kind === 'failed' && result.verdict !== undefined) {
+      permit.report(result.verdict)
     }
   } finally {
     permit.release?.()
   }
-  if (fate.kind !== 'failed' || fate.failsOnEveryLane || cancellation.abortReason) {
-    return { fate, lane, attempts, firstContentAt: attempt.firstContentAt }
+  if (result.kind !== 'failed' || result.failsOnEveryLane || cancellation.abortReason) {
+    return { result, lane, attempts, firstContentAt: attempt.firstContentAt }
   }
-  failures.push({ lane, fate })
-  if (fate.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)
+  failures.push({ lane, result })
+  if (result.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)
   return undefined
 }
 
@@ -154,7 +157,7 @@ async function probeLane(
   turn: Turn,
   lanes: readonly Lane[],
   progress: Progress,
-): Promise<Run | undefined> {
+): Promise<ProviderRun | undefined> {
   if (progress.failures.length > 0 || turn.cancellation.abortReason) return undefined
   for (const lane of lanes) {
     const permit = services.health.probe(lane, turn.caller.account)
@@ -193,9 +196,10 @@ function problemOf(services: TurnServices, lanes: readonly Lane[], { failures }:
   const { health } = services
   const retryAfterSeconds = secondsUntilRetry(services, lanes, failures)
   if (failures.length > 0) {
-    return withRetryAfter(commonProblem(failures.map(({ fate }) => fate.problem)), retryAfterSeconds)
+    return withRetryAfter(commonProblem(failures.map(({ result }) => result.problem)), retryAfterSeconds)
   }
   const circuits = lanes.flatMap((lane) => health.openCircuitOf(lane) ?? [])
+  // Every lane has answered 429 lately.
   if (circuits.length > 0 && circuits.every(({ reason }) => reason === 'busy')) {
     const what = 'Every provider of this model is limiting requests at the moment (rate limit).'
     return retryableProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })
@@ -226,34 +230,38 @@ function secondsUntilRetry(
     const circuit = health.openCircuitOf(lane)
     // After the interval a trial is running, and its result is known soon.
     if (circuit) return wholeSeconds((circuit.until - now) / 1000)
-    return failures.findLast((failure) => failure.lane === lane)?.fate.problem.retryAfterSeconds ?? 1
+    return failures.findLast((failure) => failure.lane === lane)?.result.problem.retryAfterSeconds ?? 1
   })
   return Math.min(...waits, RETRY_SECONDS_MAX)
 }
 
-const PLAIN: AttemptOptions = {
-  ...{ rulesApplied: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, repeated: false },
+const DEFAULT_OPTIONS: AttemptOptions = {
+  rulesApplied: 0,
+  withoutFields: [],
+  withoutSeals: false,
+  withoutNativeCompaction: false,
+  repeated: false,
 }
 
 /** What a retry rule decides on: with which options the same lane is called again, if at all. */
-interface FailedCall {
+interface FailedAttempt {
   readonly services: TurnServices
   readonly turn: Turn
   readonly lane: Lane
   readonly dialect: LaneDialect
   readonly options: AttemptOptions
-  readonly fate: FailedLane
+  readonly result: FailedLane
   readonly called: CalledLane
 }
 
-const retryOptions = (call: FailedCall): AttemptOptions | undefined =>
-  withoutField(call) ?? withoutSeals(call) ?? withoutNativeCompaction(call) ?? repeated(call)
+const retryOptions = (call: FailedAttempt): AttemptOptions | undefined =>
+  retryWithoutField(call) ?? retryWithoutSeals(call) ?? retryWithoutNativeCompaction(call) ?? retryUnchanged(call)
 
 /** A server that refuses more fields than these is not a server that we know. */
 const RULES_A_TURN_MAX = 3
 
 /** A field that we add is learned for all turns; one that the client sent is left out of this turn only. */
-function withoutField({ services, lane, dialect, options, called }: FailedCall): AttemptOptions | undefined {
+function retryWithoutField({ services, lane, dialect, options, called }: FailedAttempt): AttemptOptions | undefined {
   const { refusal } = called
   if (refusal?.kind !== 'unsupported-field' || options.rulesApplied >= RULES_A_TURN_MAX) return undefined
   const rulesApplied = options.rulesApplied + 1
@@ -264,25 +272,25 @@ function withoutField({ services, lane, dialect, options, called }: FailedCall):
 }
 
 /** Earlier reasoning is not worth a failed turn. A Chat relay gives back nothing but what its client sent. */
-function withoutSeals({ turn: { request }, dialect, options, fate }: FailedCall): AttemptOptions | undefined {
-  if (!fate.refusesSeals || options.withoutSeals) return undefined
+function retryWithoutSeals({ turn: { request }, dialect, options, result }: FailedAttempt): AttemptOptions | undefined {
+  if (!result.refusesSeals || options.withoutSeals) return undefined
   const mayGiveSeals = request.protocol === 'responses' ? request.sealed.size > 0 : dialect.wire !== 'chat'
   return mayGiveSeals ? { ...options, withoutSeals: true } : undefined
 }
 
 /** After a slip of the model, the only lane of a model gets the same request once more; otherwise the next lane gets it. */
-function repeated({ turn, options, fate }: FailedCall): AttemptOptions | undefined {
-  if (turn.entry.model.lanes.length !== 1 || options.repeated || !fate.malformedOutput) return undefined
+function retryUnchanged({ turn, options, result }: FailedAttempt): AttemptOptions | undefined {
+  if (turn.entry.model.lanes.length !== 1 || options.repeated || !result.malformedOutput) return undefined
   return { ...options, repeated: true }
 }
 
 /** How a server may refuse that does not know compaction. */
 const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])
 
-function withoutNativeCompaction({ services, lane, options, called }: FailedCall): AttemptOptions | undefined {
-  const { strategy, refusal } = called
-  if (strategy.nativeCompaction === undefined) return undefined
-  const hasFailed = strategy.nativeCompaction.hasFailed()
+function retryWithoutNativeCompaction({ services, lane, options, called }: FailedAttempt): AttemptOptions | undefined {
+  const { conversion, refusal } = called
+  if (conversion.nativeCompaction === undefined) return undefined
+  const hasFailed = conversion.nativeCompaction.hasFailed()
   if (!hasFailed && !(refusal !== undefined && CANNOT_COMPACT.has(refusal.kind))) return undefined
   // A fault of one request must not change the requests of other clients.
   if (hasFailed || (refusal && refusesTrigger(refusal.error))) services.capabilities.learnNoCompaction(lane.id)

@@ -2,17 +2,17 @@ import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt, SettledCharge } from '../model/ending.ts'
 import type { InputUsage, Usage } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
-import type { Hiding, SeenWork } from '../pricing/lane-rates.ts'
+import type { HiddenReasoning, SeenWork } from '../pricing/lane-estimators.ts'
 import type { RefusalClass } from '../protocols/refusals/provider-error.ts'
 import type { CompactedSize } from '../protocols/shared/codec-types.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { UpstreamFailure } from '../providers/upstream-answer.ts'
 import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
-import type { StopReason } from './cancellation.ts'
+import type { AbortReason } from './cancellation.ts'
 
 /** The result of a turn's calls to providers. */
-export interface Run {
-  readonly fate: RunFate
+export interface ProviderRun {
+  readonly result: AttemptResult
   /** The lane that answered, or the last that was called. */
   readonly lane: Lane | undefined
   readonly attempts: readonly Attempt[]
@@ -21,9 +21,9 @@ export interface Run {
 }
 
 /** How one call of a lane ended, in the word that its receipt has for it. */
-export type AttemptOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass
+export type AttemptOutcome = AttemptResult['kind'] | AbortReason | DeadlinePhase | UpstreamFailure | RefusalClass
 
-export type RunFate =
+export type AttemptResult =
   /** The answer is complete; its last frames are still held back. */
   | {
       readonly kind: 'finished'
@@ -36,7 +36,7 @@ export type RunFate =
   | { readonly kind: 'broken-off'; readonly problem: Problem; readonly used: Produced }
   | FailedLane
   /** Stopped from outside: the client disconnected, or the server ends its turns. */
-  | { readonly kind: 'stopped'; readonly reason: StopReason; readonly accepted: boolean; readonly used: Produced }
+  | { readonly kind: 'stopped'; readonly reason: AbortReason; readonly accepted: boolean; readonly used: Produced }
   /** The release gate stayed closed, so nothing was delivered. */
   | { readonly kind: 'withheld'; readonly problem: Problem }
 
@@ -53,7 +53,7 @@ export interface FailedLane {
   /** The lane does not accept the sealed reasoning that it was given back. */
   readonly refusesSeals?: boolean
   /** The model wrote malformed output, such as an invalid tool call: the same request usually succeeds when sent once more. */
-  readonly malformedOutput?: boolean
+  readonly malformedOutput?: boolean | undefined
 }
 
 /** What a provider has produced: its own count, or what was seen of the answer. */
@@ -92,5 +92,5 @@ export interface LaneAttempt {
   /** Monotonic microseconds of the first content; from then on there is no failover. */
   firstContentAt: number | undefined
   /** Whether the lane may hide reasoning, as it was last called. */
-  hiding: Hiding
+  hiddenReasoning: HiddenReasoning
 }

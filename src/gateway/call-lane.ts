@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { msBetween } from '../lib/clock.ts'
 import type { RequestBody, TurnRequest } from '../model/turn.ts'
-import type { LaneDialect } from '../protocols/codecs.ts'
 import { skipComments, tryParse } from '../protocols/json/bytes.ts'
 import { PIECE_BYTES, passTurnstile, scanJson } from '../protocols/json/scan-json.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type RefusalClass,
   readProviderError,
 } from '../protocols/refusals/provider-error.ts'
+import type { LaneDialect } from '../protocols/wires.ts'
 import {
   isUntouched,
   readBeginning,
@@ -18,19 +18,25 @@ import {
   UpstreamTimedOut,
 } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
-import { type AttemptOutcome, type LaneAttempt, NOTHING_PRODUCED, type Produced, type RunFate } from './attempt.ts'
-import type { StopReason } from './cancellation.ts'
-import { type ReturnRoute, routeTo } from './route-strategy.ts'
+import {
+  type AttemptOutcome,
+  type AttemptResult,
+  type LaneAttempt,
+  NOTHING_PRODUCED,
+  type Produced,
+} from './attempt.ts'
+import type { AbortReason } from './cancellation.ts'
+import { type AnswerConversion, prepareCall } from './prepare-call.ts'
 import { relayStream } from './stream.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import {
-  failed,
+  failedLane,
   faultOfFailure,
   invalidAnswer,
-  overloaded,
-  refused,
-  refusedInside,
-  timedOut,
+  overloadedFault,
+  refusedByProvider,
+  refusedInAnswer,
+  timeoutFault,
 } from './upstream-errors.ts'
 
 /** How one call differs from a plain one, after the lane has refused something. */
@@ -48,10 +54,10 @@ export interface AttemptOptions {
 }
 
 export interface CalledLane {
-  readonly fate: RunFate
+  readonly result: AttemptResult
   readonly status: number | undefined
   readonly outcome: AttemptOutcome
-  readonly strategy: ReturnRoute
+  readonly conversion: AnswerConversion
   /** Set for a response with an error status. */
   readonly refusal?: { readonly error: ProviderError; readonly kind: RefusalClass }
 }
@@ -76,50 +82,50 @@ export async function callLane(
   const { permit } = attempt
   const { disconnectPolicy } = attempt.lane.upstream
   // A model without efforts does not reason, and neither does one that was asked for `none`.
-  if (entry.model.efforts?.length === 0 || effort === 'none') attempt.hiding = 'no'
-  else attempt.hiding = terms.dialect.hidesReasoning ? 'known' : 'unknown'
-  // A stream without a head owes nothing, so it is cut; a JSON answer gets its head only when it is complete.
-  cancellation.policy = request.delivery === 'json' ? disconnectPolicy : 'cut'
+  if (entry.model.efforts?.length === 0 || effort === 'none') attempt.hiddenReasoning = 'no'
+  else attempt.hiddenReasoning = terms.dialect.hidesReasoning ? 'known' : 'unknown'
+  // A stream without a head owes nothing, so it is cancelled; a JSON answer gets its head only when it is complete.
+  cancellation.policy = request.delivery === 'json' ? disconnectPolicy : 'cancel'
   // An earlier lane has not completed the answer.
   cancellation.answerIsComplete = false
-  const { strategy, answered } = await sendRequest(services, turn, attempt, terms)
+  const { conversion, answered } = await sendRequest(services, turn, attempt, terms)
   const called = await answered
   const { abortReason } = cancellation
   if (called.kind === 'failed') {
-    const isJson = strategy.delivery === 'json'
+    const isJson = conversion.delivery === 'json'
     if (abortReason === 'client-gone' && !isJson && services.nowMicros() - attempt.calledAt >= UNRESPONSIVE_MICROS)
       permit.report({ kind: 'unresponsive' })
     const mayBeBilled = !isUntouched(called)
     if (abortReason) {
       // A JSON answer has no head before it is complete: only its time shows that the provider worked on it.
-      const used =
+      const used: Produced =
         mayBeBilled && isJson
-          ? { ...NOTHING_PRODUCED, wholeMs: msBetween(attempt.calledAt, services.nowMicros()) }
+          ? { ...NOTHING_PRODUCED, jsonAnswerMs: msBetween(attempt.calledAt, services.nowMicros()) }
           : NOTHING_PRODUCED
-      return { fate: stopped(abortReason, used), status: undefined, outcome: abortReason, strategy }
+      return { result: stopped(abortReason, used), status: undefined, outcome: abortReason, conversion }
     }
-    const fate = { ...failed(faultOfFailure(called)), mayBeBilled }
-    return { fate, status: undefined, outcome: called.expired ?? called.reason, strategy }
+    const result = { ...failedLane(faultOfFailure(called)), mayBeBilled }
+    return { result, status: undefined, outcome: called.expired ?? called.reason, conversion }
   }
   const { status, body } = called
   permit.report(RESPONDED)
   if (status < 400) {
     cancellation.policy = disconnectPolicy
-    const fate =
-      strategy.delivery === 'json' && strategy.relayReply
-        ? await relayJson(services, turn, attempt, { body, relayReply: strategy.relayReply })
-        : await relayStream(services, turn, attempt, { body, adapter: strategy.adapter() })
-    // The connection of a complete answer is kept for the next call; any other is cut, so that the provider stops working.
-    if (fate.kind === 'finished') body.release()
+    const result =
+      conversion.delivery === 'json' && conversion.relayReply
+        ? await relayJson(services, turn, attempt, { body, relayReply: conversion.relayReply })
+        : await relayStream(services, turn, attempt, { body, adapter: conversion.adapter() })
+    // The connection of a complete answer is kept for the next call; any other is closed, so that the provider stops working.
+    if (result.kind === 'finished') body.release()
     else body.cancel()
-    return { fate, status, outcome: fate.kind, strategy }
+    return { result, status, outcome: result.kind, conversion }
   }
   const error = readProviderError(status, await readBeginning(body))
   const stoppedFor = cancellation.abortReason
-  if (stoppedFor) return { fate: stopped(stoppedFor), status, outcome: stoppedFor, strategy }
+  if (stoppedFor) return { result: stopped(stoppedFor), status, outcome: stoppedFor, conversion }
   const kind = classifyRefusal(error)
-  const fate = refused(error, request, readRetryAfter(called.headers, services.now()))
-  return { fate, status, outcome: kind, strategy, refusal: { error, kind } }
+  const result = refusedByProvider(error, request, readRetryAfter(called.headers, services.now()))
+  return { result, status, outcome: kind, conversion, refusal: { error, kind } }
 }
 
 /** A function of its own, so that the request body does not stay in memory while the answer streams. */
@@ -135,7 +141,7 @@ async function sendRequest(
   const cacheSalt = dialect.cacheSaltField === undefined ? undefined : cacheSaltOf(caller.accountId)
   if (request.body.bytes.length > PIECE_BYTES) await passTurnstile()
   const { account } = caller
-  const route = {
+  const preparing = prepareCall({
     lane,
     dialect,
     request,
@@ -148,15 +154,20 @@ async function sendRequest(
     effort,
     outputCap,
     options,
-  }
-  const routed = routeTo(route)
-  const { sent, strategy } = routed instanceof Promise ? await routed : routed
+  })
+  const { laneRequest, conversion } = preparing instanceof Promise ? await preparing : preparing
   // The header of an earlier call is replaced.
-  if (sent.leftOut.length > 0 || attempts.length > 0)
-    turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
-  const { delivery } = strategy
-  const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: cancellation }
-  return { strategy, answered: send(call) }
+  if (laneRequest.leftOut.length > 0 || attempts.length > 0)
+    turn.sink.announce(ignoredFieldsHeader(laneRequest.leftOut, request.body))
+  const { delivery } = conversion
+  const answered = send({
+    upstream: lane.upstream,
+    model: lane.model,
+    body: laneRequest.body,
+    delivery,
+    signal: cancellation,
+  })
+  return { conversion, answered }
 }
 
 interface CapTerms {
@@ -183,7 +194,7 @@ const ANSWER_TOKENS = 1024
 /** A refusal by the provider is better than a summary of three words. */
 const SUMMARY_TOKENS = 2048
 
-export const stopped = (reason: StopReason, used: Produced = NOTHING_PRODUCED): RunFate => ({
+export const stopped = (reason: AbortReason, used: Produced = NOTHING_PRODUCED): AttemptResult => ({
   kind: 'stopped',
   reason,
   accepted: false,
@@ -192,7 +203,7 @@ export const stopped = (reason: StopReason, used: Produced = NOTHING_PRODUCED): 
 
 interface JsonAnswer {
   readonly body: UpstreamBody
-  readonly relayReply: NonNullable<ReturnRoute['relayReply']>
+  readonly relayReply: NonNullable<AnswerConversion['relayReply']>
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -203,15 +214,15 @@ async function relayJson(
   { request, cancellation }: Turn,
   attempt: LaneAttempt,
   { body, relayReply }: JsonAnswer,
-): Promise<RunFate> {
+): Promise<AttemptResult> {
   const whole = await readWhole(body, bounds.bodyBytesMax)
-  const wholeMs = msBetween(attempt.calledAt, nowMicros())
+  const jsonAnswerMs = msBetween(attempt.calledAt, nowMicros())
   if (whole instanceof Error) {
     const { stoppedFor } = cancellation
     // Nothing of a JSON answer can be counted before it is complete.
-    const used = { ...NOTHING_PRODUCED, wholeMs }
+    const used: Produced = { ...NOTHING_PRODUCED, jsonAnswerMs }
     if (stoppedFor) return { kind: 'stopped', reason: stoppedFor, accepted: true, used }
-    if (whole instanceof UpstreamTimedOut) return failed(timedOut(whole.phase))
+    if (whole instanceof UpstreamTimedOut) return failedLane(timeoutFault(whole.phase))
     return unusable('Connection error: the connection to the provider ended before its answer was complete.')
   }
   const bytes = skipComments(whole)
@@ -225,18 +236,18 @@ async function relayJson(
       return {
         kind: 'finished',
         answer: { unsent: NOTHING, close: reply.close },
-        used: { usage: reply.usage, outputBytes: reply.outputBytes, wholeMs },
+        used: { usage: reply.usage, outputBytes: reply.outputBytes, jsonAnswerMs },
         disconnectedEarly: cancellation.disconnectedEarly,
       }
     case 'error':
       // Some servers send errors with status 200.
-      return refusedInside(reply.error, request)
+      return refusedInAnswer(reply.error, request)
     case 'invalid':
       return unusable(invalidAnswer(reply.what))
   }
 }
 
-const unusable = (message: string): RunFate => failed(overloaded(message))
+const unusable = (message: string): AttemptResult => failedLane(overloadedFault(message))
 
 /** Returns an expected failure as a value. */
 async function readWhole(body: UpstreamBody, bytesMax: number): Promise<Buffer | Error> {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { DisconnectPolicy } from '../catalog/catalog.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { Cancellation, type CutReason, createDrains } from './cancellation.ts'
+import { Cancellation, createDrains, type ServerAbortReason } from './cancellation.ts'
 
 /** Listeners that can be counted and called. */
 function source<Emitted extends unknown[]>() {
@@ -22,11 +22,11 @@ const ACCOUNT = 1 as AccountRow
 
 function open({ atOnceMax = 1, isHeard = true } = {}) {
   const client = source<[]>()
-  const server = source<[CutReason]>()
+  const server = source<[ServerAbortReason]>()
   const time = { nowMicros: 0 }
   const drains = createDrains({ nowMicros: () => time.nowMicros }, { msMax: 1000, atOnceMax })
   const stop = new Cancellation(
-    { onCut: server.on, drains },
+    { onServerAbort: server.on, drains },
     ACCOUNT,
     isHeard ? { onDisconnect: client.on } : undefined,
   )

@@ -4,23 +4,23 @@ import type { AccountRow } from '../model/ids.ts'
 import type { Sink } from './turn-input.ts'
 
 /** Why a turn was stopped from outside. Receipts record these words. */
-export type StopReason = 'client-gone' | CutReason
+export type AbortReason = 'client-gone' | ServerAbortReason
 
 /** Why the server ends running turns: it shuts down, or the ledger could not be written for too long. */
-export type CutReason = 'draining' | 'ledger-gone'
+export type ServerAbortReason = 'draining' | 'ledger-gone'
 
 /** Registers a listener for the end of all running turns; returns how to stop listening. */
-export type OnCut = (listener: (why: CutReason) => void) => () => void
+export type OnServerAbort = (listener: (why: ServerAbortReason) => void) => () => void
 
 export interface CancellationServices {
-  readonly onCut: OnCut
+  readonly onServerAbort: OnServerAbort
   readonly drains: Pick<Drains, 'begin'>
 }
 
 /**
  * What a client disconnect or a shutdown means for the provider of one turn; `gateway/ending.ts` says what it means for the money.
  *
- *   provider   called ──disconnect: cut, or no place to drain──▶ stopped
+ *   provider   called ──disconnect: cancel, or no place to drain──▶ stopped
  *                ├─────disconnect: drain──▶ drained ──time is up, or another account needs the place──▶ stopped
  *                └─────shutdown (also while drained)──▶ stopped
  *
@@ -32,7 +32,7 @@ export class Cancellation implements StopSignal {
   stopped: boolean
   onStop: (() => void) | undefined
   /** Why no further lane is called: the first reason, whether it stopped the provider or not. */
-  abortReason: StopReason | undefined
+  abortReason: AbortReason | undefined
   /** The client disconnected before its answer was complete. */
   disconnectedEarly: boolean
   /** The client has its finish reason. */
@@ -40,25 +40,25 @@ export class Cancellation implements StopSignal {
   /**
    * What a disconnect means for the call that runs: it is cancelled, unless the operator prefers an exact charge to a fast cancel.
    */
-  policy: DisconnectPolicy | 'cut'
+  policy: DisconnectPolicy | 'cancel'
   readonly #drains: Pick<Drains, 'begin'>
   readonly #account: AccountRow
-  readonly #stopListeningForCut: () => void
+  readonly #stopListening: () => void
   #endDrain: (() => void) | undefined
 
   /** `client` is undefined for a turn that a disconnect does not stop. */
   constructor(
-    { onCut, drains }: CancellationServices,
+    { onServerAbort, drains }: CancellationServices,
     account: AccountRow,
     client: Pick<Sink, 'onDisconnect'> | undefined,
   ) {
     this.stopped = false
     this.disconnectedEarly = false
     this.answerIsComplete = false
-    this.policy = 'cut'
+    this.policy = 'cancel'
     this.#drains = drains
     this.#account = account
-    this.#stopListeningForCut = onCut((why) => {
+    this.#stopListening = onServerAbort((why) => {
       this.abortReason ??= why
       this.stop()
     })
@@ -66,7 +66,7 @@ export class Cancellation implements StopSignal {
   }
 
   /** Why the provider was stopped. A client that disconnected with the complete answer did not stop it. */
-  get stoppedFor(): StopReason | undefined {
+  get stoppedFor(): AbortReason | undefined {
     const hadCompleteAnswer = this.abortReason === 'client-gone' && !this.disconnectedEarly
     return this.stopped && !hadCompleteAnswer ? this.abortReason : undefined
   }
@@ -80,8 +80,8 @@ export class Cancellation implements StopSignal {
   /** Called when the turn is over: ends the drain too. */
   release(): void {
     // A client that disconnects from now on begins no drain.
-    this.policy = 'cut'
-    this.#stopListeningForCut()
+    this.policy = 'cancel'
+    this.#stopListening()
     this.#endDrain?.()
   }
 

@@ -4,13 +4,13 @@ import type { Ending, Owed, SettledCharge } from '../model/ending.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/price.ts'
 import { internalError, type Problem, type ProblemCode, retryableProblem } from '../model/problem.ts'
-import type { RunFate } from './attempt.ts'
+import type { AttemptResult } from './attempt.ts'
 import { ledgerUnavailable } from './refusals.ts'
 import type { Turn } from './turn.ts'
 
 /** How an answer ends for its client. */
 interface AnswerEnd {
-  readonly fate: RunFate
+  readonly result: AttemptResult
   readonly owed: Owed | undefined
   /** Set where the answer is kept. */
   readonly keptFrames: KeptFrames | undefined
@@ -22,45 +22,45 @@ interface AnswerEnd {
  */
 export function deliverEnd(
   turn: Pick<Turn, 'sink' | 'encoder' | 'price'>,
-  { fate, owed, keptFrames }: AnswerEnd,
+  { result, owed, keptFrames }: AnswerEnd,
   settled: SettleOutcome,
 ): Problem | undefined {
   const { sink } = turn
-  switch (fate.kind) {
+  switch (result.kind) {
     case 'finished':
-      if (fate.disconnectedEarly) return undefined
+      if (result.disconnectedEarly) return undefined
       if (settled.kind === 'settled' && owed) {
-        sink.end(keptFrames ? keptFrames.encode(settled) : encodeEnd(turn, fate, owed, settled))
+        sink.end(keptFrames ? keptFrames.encode(settled) : encodeEnd(turn, result, owed, settled))
         return undefined
       }
       // The hold was resolved elsewhere, or the charge is not durable: nothing may look like a complete answer.
-      if (sink.phase === 'quiet') return sendProblem(turn, ledgerUnavailable())
-      sink.cut()
+      if (sink.phase === 'quiet') return deliverProblem(turn, ledgerUnavailable())
+      sink.destroy()
       return undefined
     case 'broken-off':
-      sink.end(keptFrames ? keptFrames.encode(undefined) : encodeEnd(turn, fate, owed, undefined))
-      return fate.problem
+      sink.end(keptFrames ? keptFrames.encode(undefined) : encodeEnd(turn, result, owed, undefined))
+      return result.problem
     case 'failed':
     case 'withheld':
-      return sendProblem(turn, fate.problem)
+      return deliverProblem(turn, result.problem)
     case 'stopped': {
-      if (fate.reason === 'client-gone') return undefined
+      if (result.reason === 'client-gone') return undefined
       const first = owed ? 'What was received is charged' : undefined
-      const [code, message] = CUTS[fate.reason]
-      return sendProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
+      const [code, message] = ABORT_PROBLEMS[result.reason]
+      return deliverProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
     }
     default:
-      return assertNever(fate)
+      return assertNever(result)
   }
 }
 
-const CUTS = {
+const ABORT_PROBLEMS = {
   draining: ['server_draining', 'Service unavailable: the server is stopping and could not finish this answer.'],
   'ledger-gone': ['ledger_unavailable', 'Service unavailable: the ledger could not be written for too long to go on.'],
 } as const
 
 /** As status and body before the head, afterwards as the protocol's error of a stream. */
-function sendProblem({ sink, encoder }: Pick<Turn, 'sink' | 'encoder'>, problem: Problem): Problem {
+function deliverProblem({ sink, encoder }: Pick<Turn, 'sink' | 'encoder'>, problem: Problem): Problem {
   if (sink.phase === 'quiet') sink.refuse(problem)
   else if (sink.phase !== 'ended') sink.end(encoder.fail(problem))
   return problem
@@ -68,45 +68,45 @@ function sendProblem({ sink, encoder }: Pick<Turn, 'sink' | 'encoder'>, problem:
 
 /** After our own fault a stream that has begun ends with an error; before the head, the caller of the turn answers. */
 export function sendInternalError(turn: Turn): void {
-  if (turn.sink.phase === 'head' || turn.sink.phase === 'body') sendProblem(turn, internalError(turn.requestId))
+  if (turn.sink.phase === 'head' || turn.sink.phase === 'body') deliverProblem(turn, internalError(turn.requestId))
 }
 
 /** What was charged, or will be. */
-type Charged = Pick<SettledCharge, 'charge' | 'tier'>
+type StatedCharge = Pick<SettledCharge, 'charge' | 'tier'>
 
 /** The last bytes of an answer. A complete one states its charge; one that broke off does not. */
 function encodeEnd(
   { encoder, price }: Pick<Turn, 'encoder' | 'price'>,
-  fate: RunFate,
+  result: AttemptResult,
   owed: Owed | undefined,
-  settled: Charged | undefined,
+  settled: StatedCharge | undefined,
 ): Buffer {
-  if (fate.kind === 'broken-off') return encoder.fail(fate.problem)
-  if (fate.kind !== 'finished' || !settled || !owed) throw new Error(`An answer that is ${fate.kind} has no end`)
-  const { unsent } = fate.answer
-  const closing = fate.answer.close({ usage: owed.usage, charge: settled.charge, tier: settled.tier, price })
+  if (result.kind === 'broken-off') return encoder.fail(result.problem)
+  if (result.kind !== 'finished' || !settled || !owed) throw new Error(`An answer that is ${result.kind} has no end`)
+  const { unsent } = result.answer
+  const closing = result.answer.close({ usage: owed.usage, charge: settled.charge, tier: settled.tier, price })
   return unsent.length === 0 ? closing : Buffer.concat([unsent, closing])
 }
 
 /** The last bytes of an answer that is kept. They are encoded once: a kept answer must be what its client was sent. */
 export interface KeptFrames {
-  encode(settled: Charged | undefined): Buffer
+  encode(settled: StatedCharge | undefined): Buffer
   /** The content changed before the frames were sent. */
   forget(): void
 }
 
 export function createKeptFrames(
   turn: Pick<Turn, 'encoder' | 'price'>,
-  fate: RunFate,
+  result: AttemptResult,
   owed: Owed | undefined,
 ): KeptFrames {
   let encoded: Buffer | undefined
-  let charge: Charged['charge'] | undefined
+  let charge: StatedCharge['charge'] | undefined
   return {
     encode(settled) {
       charge ??= settled?.charge
       if (charge !== settled?.charge) throw new Error('An answer states another charge than was settled')
-      encoded ??= encodeEnd(turn, fate, owed, settled)
+      encoded ??= encodeEnd(turn, result, owed, settled)
       return encoded
     },
     forget() {

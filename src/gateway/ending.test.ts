@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { DisconnectPolicy, Model } from '../catalog/catalog.ts'
 import type { InputUsage, Usage } from '../model/price.ts'
-import { LaneRate } from '../pricing/lane-rates.ts'
+import { LaneEstimator } from '../pricing/lane-estimators.ts'
 import { priceUsage } from '../pricing/price.ts'
-import { NOTHING_PRODUCED, type Produced, type Run, type RunFate } from './attempt.ts'
-import type { StopReason } from './cancellation.ts'
-import { estimateUsage, resolveEnding } from './ending.ts'
+import { type AttemptResult, NOTHING_PRODUCED, type Produced, type ProviderRun } from './attempt.ts'
+import type { AbortReason } from './cancellation.ts'
+import { decideCharge, estimateUsage } from './ending.ts'
 
 const model: Model = catalogOf(modelDefinition('small', { contextTokens: 1000 })).entries.get('small')!.model
 
@@ -14,7 +14,7 @@ const price = model.price!
 
 const bounds = {
   model,
-  rate: new LaneRate(),
+  estimator: new LaneEstimator(),
   bytesPerToken: 4,
   price,
   inputBound: 172,
@@ -28,12 +28,12 @@ const finishedWith = (uncachedInput: number, output = 5) => {
   const usage: Usage = { uncachedInput, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
   const run = {
-    fate: { kind: 'finished', answer, used: { usage, outputBytes: 20 }, disconnectedEarly: false },
+    result: { kind: 'finished', answer, used: { usage, outputBytes: 20 }, disconnectedEarly: false },
     lane: undefined,
     attempts: [],
     firstContentAt: 0,
   } as const
-  return resolveEnding(run, bounds)
+  return decideCharge(run, bounds)
 }
 
 describe('the end of a whole answer', () => {
@@ -57,12 +57,12 @@ describe('an answer that broke off without counts', () => {
   const brokenOff = (cachedEstimate: number, inputCounted?: InputUsage) => {
     const problem = { code: 'upstream_error', message: '', param: null, source: 'upstream' } as const
     const run = {
-      fate: { kind: 'broken-off', problem, used: { usage: undefined, inputCounted, outputBytes: 20 } },
+      result: { kind: 'broken-off', problem, used: { usage: undefined, inputCounted, outputBytes: 20 } },
       lane: undefined,
       attempts: [],
       firstContentAt: 0,
     } as const
-    return resolveEnding(run, { ...bounds, cachedEstimate })
+    return decideCharge(run, { ...bounds, cachedEstimate })
   }
 
   it('is charged the input that its provider had counted before it began to speak', () => {
@@ -92,12 +92,12 @@ describe('an answer whose only usage was told before its words', () => {
     completed: (used) => ({ kind: 'finished', answer, used, disconnectedEarly: false }),
     'broken off': (used) => ({ kind: 'broken-off', problem, used }),
     'hung up': (used) => ({ kind: 'stopped', reason: 'client-gone', accepted: true, used }),
-  } satisfies Record<string, (used: Produced) => RunFate>
+  } satisfies Record<string, (used: Produced) => AttemptResult>
 
-  describe.each(Object.entries(endings))('%s', (_, fateOf) => {
+  describe.each(Object.entries(endings))('%s', (_, resultOf) => {
     const charged = (usageSoFar: Usage) => {
-      const fate = fateOf({ usage: undefined, usageSoFar, outputBytes: 200 })
-      return resolveEnding({ fate, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
+      const result = resultOf({ usage: undefined, usageSoFar, outputBytes: 200 })
+      return decideCharge({ result, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
     }
 
     it('is charged its output, and its input by the count that was told', () => {
@@ -122,8 +122,8 @@ describe('an answer whose only usage was told before its words', () => {
 it('counts that contradict their total are charged as told, and flagged', () => {
   const usage: Usage = { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0, doubtful: true }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
-  const fate: RunFate = { kind: 'finished', answer, used: { usage, outputBytes: 20 }, disconnectedEarly: false }
-  const { owed } = resolveEnding({ fate, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
+  const result: AttemptResult = { kind: 'finished', answer, used: { usage, outputBytes: 20 }, disconnectedEarly: false }
+  const { owed } = decideCharge({ result, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
   expect(owed?.usage).toEqual({ ...usage, doubtful: undefined, estimated: true })
 })
 
@@ -132,18 +132,18 @@ describe('a client that went before its answer was whole', () => {
   const produced = { usage: undefined, outputBytes: 20 }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
 
-  const ended = (fate: RunFate, disconnectPolicy: DisconnectPolicy, headSent = true) => {
+  const ended = (result: AttemptResult, disconnectPolicy: DisconnectPolicy, headSent = true) => {
     const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, disconnectPolicy } }
-    const run: Run = { fate, lane, attempts: [], firstContentAt: 0 }
-    return resolveEnding(run, { ...bounds, headSent })
+    const run: ProviderRun = { result, lane, attempts: [], firstContentAt: 0 }
+    return decideCharge(run, { ...bounds, headSent })
   }
-  const stopped = (reason: StopReason, accepted: boolean): RunFate => ({
+  const stopped = (reason: AbortReason, accepted: boolean): AttemptResult => ({
     kind: 'stopped',
     reason,
     accepted,
     used: accepted ? produced : NOTHING_PRODUCED,
   })
-  const read = (disconnectedEarly: boolean): RunFate => ({
+  const read = (disconnectedEarly: boolean): AttemptResult => ({
     kind: 'finished',
     answer,
     used: { usage, outputBytes: 20 },

@@ -5,19 +5,14 @@ import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
 import { type InputUsage, inputTokensOf, type MeteredUsage, type Price, type Usage } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { estimateInput } from '../pricing/estimate.ts'
-import type { LaneRate } from '../pricing/lane-rates.ts'
+import type { LaneEstimator } from '../pricing/lane-estimators.ts'
 import { clampUsage, priceUsage } from '../pricing/price.ts'
-import type { Produced, Run, RunFate } from './attempt.ts'
+import type { AttemptResult, Produced, ProviderRun } from './attempt.ts'
 import { laneCap } from './attempt-lanes.ts'
-import type { StopReason } from './cancellation.ts'
+import type { AbortReason } from './cancellation.ts'
 import type { Turn } from './turn.ts'
 
-/** What an ending means for the money. `docs/operate/charges.md` is the published table; recovery has rules of its own. */
-export interface Resolution {
-  readonly outcome: TurnOutcome
-  /** Undefined: nothing is charged. */
-  readonly owed: Owed | undefined
-}
+type EndingCharge = Pick<Ending, 'outcome' | 'owed'>
 
 /** What usage and estimates of one turn rest on and cannot exceed. */
 export interface EndingBounds {
@@ -33,41 +28,44 @@ export interface EndingBounds {
   readonly cachedEstimate: number
   readonly outputBound: number
   /** What was learned about the lane. */
-  readonly rate: LaneRate
+  readonly estimator: LaneEstimator
 }
 
-export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
-  const { fate } = run
-  switch (fate.kind) {
+/** What an ending means for the money. `docs/operate/charges.md` is the published table; recovery has rules of its own. */
+export function decideCharge(run: ProviderRun, bounds: EndingBounds): EndingCharge {
+  const { result } = run
+  switch (result.kind) {
     case 'finished':
-      return fate.disconnectedEarly ? disconnected(run, fate.used, bounds) : charge('completed', fate.used, bounds)
+      return result.disconnectedEarly
+        ? disconnected(run, result.used, bounds)
+        : charge('completed', result.used, bounds)
     case 'broken-off':
-      return charge('upstream_failed', fate.used, bounds)
+      return charge('upstream_failed', result.used, bounds)
     case 'stopped': {
-      const outcome = STOPPED_OUTCOMES[fate.reason]
+      const outcome = STOPPED_OUTCOMES[result.reason]
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
-      if (!fate.accepted && !providerHadStarted(fate, bounds)) return free(outcome)
-      if (fate.reason === 'client-gone') return disconnected(run, fate.used, bounds)
+      if (!result.accepted && !providerHadStarted(result, bounds)) return free(outcome)
+      if (result.reason === 'client-gone') return disconnected(run, result.used, bounds)
       // A response with status 503 is free, even if the provider has begun to work.
-      return bounds.headSent ? charge(outcome, fate.used, bounds) : free(outcome)
+      return bounds.headSent ? charge(outcome, result.used, bounds) : free(outcome)
     }
     case 'failed':
       return free('upstream_failed')
     case 'withheld':
       return free('internal_error')
     default:
-      return assertNever(fate)
+      return assertNever(result)
   }
 }
 
 /** The client disconnected so late that, by the usual times of the lane, the provider was already making its JSON answer. */
 const providerHadStarted = (
-  { reason, used }: Extract<RunFate, { kind: 'stopped' }>,
-  { rate, bytesPerToken }: EndingBounds,
-) => reason === 'client-gone' && rate.outputOf(used, bytesPerToken).output > 0
+  { reason, used }: Extract<AttemptResult, { kind: 'stopped' }>,
+  { estimator, bytesPerToken }: EndingBounds,
+) => reason === 'client-gone' && estimator.outputOf(used, bytesPerToken).output > 0
 
 /** After a disconnect the client pays for what was produced, unless the operator has chosen to pay. */
-function disconnected({ lane }: Run, used: Produced, bounds: EndingBounds): Resolution {
+function disconnected({ lane }: ProviderRun, used: Produced, bounds: EndingBounds): EndingCharge {
   if (lane?.upstream.disconnectPolicy === 'cancel_free') return free('client_gone')
   return charge('client_gone', used, bounds)
 }
@@ -76,35 +74,35 @@ const STOPPED_OUTCOMES = {
   'client-gone': 'client_gone',
   draining: 'drained',
   'ledger-gone': 'ledger_unavailable',
-} as const satisfies Record<StopReason, TurnOutcome>
+} as const satisfies Record<AbortReason, TurnOutcome>
 
 /**
  * The provider's own count, or else an estimate. A count of input beyond the bound is believed, because a provider may put
  * instructions of its own before the model: it is charged as far as the hold goes, and the rest is shortfall. A count that no
- * model can have read, or output past the cap, is a fault of the provider: it is cut to the bound and flagged.
+ * model can have read, or output past the cap, is a fault of the provider: it is lowered to the bound and flagged.
  */
-function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): Resolution {
+function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): EndingCharge {
   const { usage: counted } = produced
   const usage = counted ? clampUsage(counted, bounds, bounds.model.contextTokens) : estimateUsage(produced, bounds)
-  return { outcome, owed: { usage, ...priceUsage(bounds.price, usage) } }
+  const { tier, cost } = priceUsage(bounds.price, usage)
+  return { outcome, owed: { usage, tier, cost } }
 }
 
-const free = (outcome: TurnOutcome): Resolution => ({ outcome, owed: undefined })
+const free = (outcome: TurnOutcome): EndingCharge => ({ outcome, owed: undefined })
 
-interface DecidedEnding {
-  /** As it is recorded; `kept` is set later. */
-  readonly ending: Ending
-  readonly estimateError: number | undefined
-}
-
-/** Decides how a turn ends and what is owed for it, and learns from it about its lane. */
-export function endingOf(turn: Turn, run: Run, rate: LaneRate, nowMicros: number): DecidedEnding {
-  const { startedAt, cameFrom, admitRequest, entry, price, inputBound, hold, request, sink } = turn
-  const { fate, lane, firstContentAt } = run
+/** Decides how a turn ends and what is owed for it, and learns from it about its lane. `kept` is set later. */
+export function decideEnding(
+  turn: Turn,
+  run: ProviderRun,
+  estimator: LaneEstimator,
+  nowMicros: number,
+): { readonly ending: Ending; readonly estimateError: number | undefined } {
+  const { startedAt, previousOrigin, admitRequest, entry, price, inputBound, hold, request, sink } = turn
+  const { result, lane, firstContentAt } = run
   const { inputEstimate, cachedEstimate } = admitRequest
   const { model } = entry
   const bounds: EndingBounds = {
-    rate,
+    estimator,
     bytesPerToken: model.bytesPerToken,
     model,
     price,
@@ -114,8 +112,8 @@ export function endingOf(turn: Turn, run: Run, rate: LaneRate, nowMicros: number
     outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
     headSent: sink.phase !== 'quiet',
   }
-  const { outcome, owed } = resolveEnding(run, bounds)
-  const leftItsLane = owed !== undefined && cameFrom !== undefined && lane?.origin !== cameFrom
+  const { outcome, owed } = decideCharge(run, bounds)
+  const leftItsLane = owed !== undefined && previousOrigin !== undefined && lane?.origin !== previousOrigin
   const ending: Ending = {
     outcome,
     owed,
@@ -124,17 +122,17 @@ export function endingOf(turn: Turn, run: Run, rate: LaneRate, nowMicros: number
     firstByteMs: firstContentAt === undefined ? undefined : msBetween(startedAt, firstContentAt),
     totalMs: msBetween(startedAt, nowMicros),
     compaction:
-      fate.kind === 'finished' && fate.answer.compacted && owed
-        ? compactionOf(turn, fate.answer.compacted, owed)
+      result.kind === 'finished' && result.answer.compacted && owed
+        ? compactionOf(turn, result.answer.compacted, owed)
         : undefined,
     kept: false,
   }
-  const counted = fate.kind === 'finished' && owed !== undefined && !owed.usage.estimated
-  return { ending, estimateError: counted ? learnFromAnswer(request, fate.used, owed, bounds) : undefined }
+  const counted = result.kind === 'finished' && owed !== undefined && !owed.usage.estimated
+  return { ending, estimateError: counted ? learnFromAnswer(request, result.used, owed, bounds) : undefined }
 }
 
 /** Tokens that are charged as new because the conversation moved to a lane that does not have them in its cache. */
-function withCacheLost({ attempts }: Run, cacheLost: number): readonly Attempt[] {
+function withCacheLost({ attempts }: ProviderRun, cacheLost: number): readonly Attempt[] {
   const last = attempts.at(-1)
   return last && cacheLost > 0 ? [...attempts.slice(0, -1), { ...last, cacheLost }] : attempts
 }
@@ -158,29 +156,29 @@ function compactionOf(
  */
 export function estimateUsage(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const { usageSoFar, inputCounted } = produced
-  const { rate, inputEstimate, cachedEstimate, bytesPerToken } = bounds
+  const { estimator, inputEstimate, cachedEstimate, bytesPerToken } = bounds
   let input: InputUsage | undefined = usageSoFar && inputTokensOf(usageSoFar) > 0 ? usageSoFar : inputCounted
   if (input === undefined) {
-    const tokens = Math.ceil(inputEstimate * rate.inputFactor)
-    const cachedInput = Math.min(Math.ceil(cachedEstimate * rate.inputFactor), tokens)
+    const tokens = Math.ceil(inputEstimate * estimator.inputFactor)
+    const cachedInput = Math.min(Math.ceil(cachedEstimate * estimator.inputFactor), tokens)
     input = { uncachedInput: tokens - cachedInput, cachedInput, cacheWrite: 0 }
   }
   const { uncachedInput, cachedInput, cacheWrite } = input
   const { output, reasoning } =
-    usageSoFar === undefined ? rate.outputOf(produced, bytesPerToken) : outputBeyond(usageSoFar, produced, bounds)
+    usageSoFar === undefined ? estimator.outputOf(produced, bytesPerToken) : outputBeyond(usageSoFar, produced, bounds)
   const estimate = { uncachedInput, cachedInput, cacheWrite, output, reasoning }
   return { ...clampUsage(estimate, bounds), estimated: true }
 }
 
-function outputBeyond(counted: Usage, produced: Produced, { rate, bytesPerToken }: EndingBounds) {
+function outputBeyond(counted: Usage, produced: Produced, { estimator, bytesPerToken }: EndingBounds) {
   const { countedBytes = 0, outputBytes } = produced
-  const taken = rate.wordTokens({ outputBytes: countedBytes }, bytesPerToken)
+  const estimated = estimator.contentTokens({ outputBytes: countedBytes }, bytesPerToken)
   // A count that grows with the answer is better than its bytes: only the bytes since then are estimated.
-  if (taken > 0 && counted.output * 2 >= taken) {
-    const since = rate.wordTokens({ outputBytes: outputBytes - countedBytes }, bytesPerToken)
+  if (estimated > 0 && counted.output * 2 >= estimated) {
+    const since = estimator.contentTokens({ outputBytes: outputBytes - countedBytes }, bytesPerToken)
     return { output: counted.output + since, reasoning: counted.reasoning }
   }
-  const { output, reasoning } = rate.outputOf(produced, bytesPerToken)
+  const { output, reasoning } = estimator.outputOf(produced, bytesPerToken)
   return { output: Math.max(output, counted.output), reasoning: Math.max(reasoning, counted.reasoning) }
 }
 
@@ -192,12 +190,12 @@ function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bound
   let error: number | undefined
   if (owed.cost !== 0n) {
     // While a JSON answer is being made, nothing is seen of its output.
-    const isWhole = used.wholeMs !== undefined
+    const isWhole = used.jsonAnswerMs !== undefined
     const estimate = estimateUsage(isWhole ? { ...used, outputBytes: 0, calls: 0 } : used, bounds)
     if (!isWhole || estimate.output > 0) error = Number(priceUsage(bounds.price, estimate).cost) / Number(owed.cost) - 1
   }
   // The data of images and files does not tell how many tokens text has.
-  const inputTaken = request.otherInputs.length === 0 ? bounds.inputEstimate : 0
-  bounds.rate.learn(used, owed.usage, { bytesPerToken: bounds.bytesPerToken, inputTaken })
+  const inputEstimate = request.otherInputs.length === 0 ? bounds.inputEstimate : 0
+  bounds.estimator.learn(used, owed.usage, { bytesPerToken: bounds.bytesPerToken, inputEstimate })
   return error
 }

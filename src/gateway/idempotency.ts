@@ -11,7 +11,7 @@ import type { Caller } from '../model/caller.ts'
 import type { AccountId, KeyRow, RequestId } from '../model/ids.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import { CONTENT_TYPES } from './keep-answer.ts'
-import { claimProblem, ledgerUnavailable, notReplayableProblem, rateProblem } from './refusals.ts'
+import { claimProblem, ledgerUnavailable, notReplayableProblem, rateLimitProblem } from './refusals.ts'
 
 /** A received request with an idempotency key. */
 export interface KeyedCall {
@@ -62,7 +62,8 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   const fingerprint = await digests.fingerprintOf(call.body)
   // Nothing may wait between this check and the lookup: the ledger could be read back meanwhile.
   if (!ledger.gate.open) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
-  const scope = digests.scopeOf({ ...call, key: caller.key })
+  const { method, path, idempotencyKey } = call
+  const scope = digests.scopeOf({ key: caller.key, method, path, idempotencyKey })
   const { claim, at, durable, release } = await ledger.lookUpClaim(scope)
   if (claim === undefined) {
     return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + keptMs }, release }
@@ -76,31 +77,32 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   // A replay costs nothing, and counts as one request of its key and account, without a model.
   const counted = await ledger.takeRequest(limitsOfCaller(limits, caller).all)
   const headers = limitHeaders(counted.statuses)
-  if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, release }
+  if (counted.kind === 'refused')
+    return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release }
   const { requestId } = claim
   let taken = 0
   const releaseAll = () => {
     budget.give(taken)
     release()
   }
-  const refused = (problem: Problem) => ({ kind: 'refused', problem, headers, release: releaseAll }) as const
+  const refusal = (problem: Problem) => ({ kind: 'refused', problem, headers, release: releaseAll }) as const
   try {
     const answer = await findKept(services, requestId, caller.accountId)
-    if (answer === undefined) return refused(notReplayableProblem(requestId))
+    if (answer === undefined) return refusal(notReplayableProblem(requestId))
     if (!budget.take(answer.rawBytes)) {
       const message = 'This server is overloaded: it is sending too many stored answers at the moment.'
-      return refused(retryableProblem('server_is_overloaded', message, { first: FREE_RETRY, retryAfterSeconds: 1 }))
+      return refusal(retryableProblem('server_is_overloaded', message, { first: FREE_RETRY, retryAfterSeconds: 1 }))
     }
     taken = answer.rawBytes
     const body = await answer.read()
-    if (body === undefined) return refused(notReplayableProblem(requestId))
+    if (body === undefined) return refusal(notReplayableProblem(requestId))
     const { status, contentType } = answer
     return { kind: 'kept', original: requestId, status, contentType, body, headers, release: releaseAll }
   } catch (error) {
     // The answer exists and may be readable in a moment: a final problem would be wrong.
     const message = 'The answer to this Idempotency-Key is kept and cannot be read at the moment.'
     const problem = retryableProblem('ledger_unavailable', message, { first: FREE_RETRY, retryAfterSeconds: 2 })
-    return { ...refused(problem), error }
+    return { ...refusal(problem), error }
   }
 }
 

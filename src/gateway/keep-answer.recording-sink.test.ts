@@ -32,8 +32,8 @@ class ClosedSink implements Sink {
   refuse(emitted: { readonly code: string }): void {
     this.#emitted.push(`refuse ${emitted.code}`)
   }
-  cut(): void {
-    this.#emitted.push('cut')
+  destroy(): void {
+    this.#emitted.push('destroy')
   }
   onDisconnect(): () => void {
     return () => {}
@@ -57,10 +57,10 @@ test('everything that is said through a recording reaches the sink behind it', (
   expect(String(recording.whole())).toBe('onetwo')
 })
 
-test.each(['refuse', 'cut'] as const)('%s reaches it too, and is an end', (way) => {
+test.each(['refuse', 'destroy'] as const)('%s reaches it too, and is an end', (way) => {
   const { sink, recorded } = openSinks()
   if (way === 'refuse') recorded.refuse(problem('server_is_overloaded', 'no'))
-  else recorded.cut()
+  else recorded.destroy()
   expect(recorded.phase).toBe('ended')
-  expect(sink.emitted).toEqual([way === 'refuse' ? 'refuse server_is_overloaded' : 'cut'])
+  expect(sink.emitted).toEqual([way === 'refuse' ? 'refuse server_is_overloaded' : 'destroy'])
 })

@@ -49,7 +49,15 @@ export class AnswerKeeper {
     this.#encoder = encoder
     this.#recording = recording
     if (request.protocol === 'responses' && encoder.protocol === 'responses' && input !== undefined)
-      this.#stored = createStoredResponse(services, { ...turn, request, input, encoder, recording })
+      this.#stored = createStoredResponse(services, {
+        requestId: turn.requestId,
+        caller: turn.caller,
+        claim,
+        request,
+        input,
+        encoder,
+        recording,
+      })
     this.sink = recording === undefined ? turn.sink : new RecordingSink(turn.sink, recording)
   }
 
@@ -141,8 +149,12 @@ export function createStoredResponse(
   const isStream = request.delivery === 'stream'
   const { responseId } = encoder
   const head = {
-    ...{ id: responseId, account: caller.accountId, requestId },
-    ...{ createdAt, expiresAt: createdAt + stateMs, parent: request.previousResponseId },
+    id: responseId,
+    account: caller.accountId,
+    requestId,
+    createdAt,
+    expiresAt: createdAt + stateMs,
+    parent: request.previousResponseId,
   }
   // As long as its idempotency key is remembered.
   const isKeptLongEnough = claim !== undefined && head.expiresAt >= claim.expiresAt
@@ -309,9 +321,9 @@ export class RecordingSink implements Sink {
     this.#sink.refuse(problem)
   }
 
-  cut(): void {
+  destroy(): void {
     this.#phase = 'ended'
-    this.#sink.cut()
+    this.#sink.destroy()
   }
 
   onDisconnect(listener: () => void): void {

@@ -6,14 +6,14 @@ import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { createLedgerState, type LedgerState } from '../ledger/state/state.ts'
 import {
   checkLimits,
-  dropFullBuckets,
+  dropRecoveredRateLimits,
   type LimitRefusal,
   releaseLimits,
   takeLimits,
 } from '../ledger/state/turn-limits.ts'
 import { limitsForTurn } from '../limits/limits.ts'
-import type { AppliedLimit, LimitRates, LimitScope } from '../model/caller.ts'
-import { rateProblem } from './refusals.ts'
+import type { AppliedLimit, LimitScope, RateLimits } from '../model/caller.ts'
+import { rateLimitProblem } from './refusals.ts'
 
 /** A share of the 50,000 that LIMIT_SCHEDULES=50000 plays; LIMIT_SEED plays one again. */
 const SCHEDULES = Number(process.env.LIMIT_SCHEDULES ?? 1_500)
@@ -111,9 +111,9 @@ function playSchedule(random: Random, tally: Tally): void {
   }
 
   const sweep = () => {
-    const before = ledgerState.rates.size
-    dropFullBuckets(ledgerState, now)
-    if (ledgerState.rates.size < before) count(tally, 'forgotten')
+    const before = ledgerState.rateLimits.size
+    dropRecoveredRateLimits(ledgerState, now)
+    if (ledgerState.rateLimits.size < before) count(tally, 'forgotten')
   }
 
   const acts = [admit, admit, admit, admit, end, end, wait, wait, sweep]
@@ -143,13 +143,13 @@ function keepsItsWord({ ledgerState, limits, refusal, seconds, now, tally }: Pro
 }
 
 function secondsOf(refusal: LimitRefusal): number {
-  const { message, retryAfterSeconds } = rateProblem(refusal)
+  const { message, retryAfterSeconds } = rateLimitProblem(refusal)
   expect(message.endsWith(`try again in ${retryAfterSeconds}s.`)).toBe(true)
   return retryAfterSeconds ?? 0
 }
 
 /** Each kind is limited in half of the schedules; some rates divide a minute and most do not. */
-function rates(random: Random): LimitRates {
+function rates(random: Random): RateLimits {
   return {
     ...(random(2) && { requestsPerMinute: 1 + random(random(2) ? 100 : 10_000), requestsBurst: 1 + random(8) }),
     ...(random(2) && { tokensPerMinute: 100 + random(100_000), tokensBurst: 1000 + random(4000) }),
@@ -158,10 +158,10 @@ function rates(random: Random): LimitRates {
 }
 
 interface Configured {
-  readonly key: LimitRates
-  readonly account: LimitRates
-  readonly accountModel: LimitRates
-  readonly model: LimitRates
+  readonly key: RateLimits
+  readonly account: RateLimits
+  readonly accountModel: RateLimits
+  readonly model: RateLimits
 }
 
 function naively(scope: LimitScope, configured: Configured, { ownRequests }: Person): NaiveLimits {

@@ -14,7 +14,7 @@ import type { Ending } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { createLaneRates } from '../pricing/lane-rates.ts'
+import { createLaneEstimators } from '../pricing/lane-estimators.ts'
 import { createSeenPrefixes } from '../pricing/seen-prefixes.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
@@ -49,14 +49,21 @@ interface Asked {
   /** What becomes of the hold in the file. */
   readonly durability?: Durability
   /** The account has room for many more turns: the provider is called before the hold is durable. */
-  readonly overlap?: boolean
+  readonly mayCallBeforeDurable?: boolean
 }
 
 const SAME: CallerOutcome = { kind: 'caller', caller: CALLER }
-const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'rights-changed' }, statuses: [] }
+const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'caller-changed' }, statuses: [] }
 
 async function moneyOfTurn(
-  { turn, responses = { keeps: false }, judged = [], changedTimes = 0, durability = 'durable', overlap = false }: Asked,
+  {
+    turn,
+    responses = { keeps: false },
+    judged = [],
+    changedTimes = 0,
+    durability = 'durable',
+    mayCallBeforeDurable = false,
+  }: Asked,
   providers: readonly Provider[],
 ) {
   let judgements = 0
@@ -69,9 +76,9 @@ async function moneyOfTurn(
   const admission: Admission = {
     kind: 'admitted',
     cap: CAP,
-    amount: 1_000_000n as NanoUsd,
+    heldAmount: 1_000_000n as NanoUsd,
     statuses: [],
-    overlap,
+    mayCallBeforeDurable,
     durable: Promise.resolve(durability),
     hurry: () => {},
     mark: () => {},
@@ -92,12 +99,12 @@ async function moneyOfTurn(
   const deps: TurnServices = {
     catalog: catalogOf(modelDefinition('small', { lanes, choicesMax: 2 })),
     ledger: ledger as Ledger,
-    rights: { changes: 0, findAgain: () => judged[judgements++] ?? SAME },
+    callers: { changes: 0, findAgain: () => judged[judgements++] ?? SAME },
     limits: { key: {}, account: {}, accountModel: {}, model: {} },
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
-    rates: createLaneRates(),
-    seen: createSeenPrefixes({ nowMicros: () => 0 }),
-    onCut: () => () => {},
+    estimators: createLaneEstimators(),
+    seenPrefixes: createSeenPrefixes({ nowMicros: () => 0 }),
+    onServerAbort: () => () => {},
     drains: createDrains({ nowMicros: () => 0 }),
     random: () => 0.5,
     cacheSaltOf: () => 'salt',
@@ -107,7 +114,7 @@ async function moneyOfTurn(
     },
     capabilities: createLearnedCapabilities(),
     health: everyLaneRequested,
-    retries: anyNumberOfRetries,
+    retryBudget: anyNumberOfRetries,
     retryWait: { maxMs: () => 0, wait: async () => false },
     sticky: createStickyLanes({ nowMicros: () => 0 }),
     mint: countedIds(),
@@ -156,7 +163,7 @@ const quietSink = (refuse: Sink['refuse']): Sink => ({
   write: () => undefined,
   end: () => {},
   refuse,
-  cut: () => {},
+  destroy: () => {},
   onDisconnect: () => {},
 })
 
@@ -206,10 +213,10 @@ it('releases the hold when the response cannot be stored, without a provider cal
 it.each(['refused', 'lost'] as const)('a hold that was %s is no hold: nothing is delivered', async (durability) => {
   const chunk = { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] }
   const turn = turnOf({ model: 'small', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
-  for (const overlap of [true, false]) {
-    const emitted = await moneyOfTurn({ turn, durability, overlap }, [streamOf(chunk, LAST_CHUNK)])
+  for (const mayCallBeforeDurable of [true, false]) {
+    const emitted = await moneyOfTurn({ turn, durability, mayCallBeforeDurable }, [streamOf(chunk, LAST_CHUNK)])
     expect([emitted.written, emitted.refusals]).toEqual([[], ['ledger_unavailable']])
-    expect(emitted.asked).toHaveLength(overlap ? 1 : 0)
+    expect(emitted.asked).toHaveLength(mayCallBeforeDurable ? 1 : 0)
   }
 })
 

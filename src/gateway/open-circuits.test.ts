@@ -42,17 +42,17 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
   }
   const turn = async (...plays: readonly Play[]) => {
     reports.length = 0
-    const { fate, attempts } = await playLanes({
+    const { result, attempts } = await playLanes({
       delivery: 'stream',
       plays,
       health,
       retryWait,
       nowMicros: () => time.now,
-      retries: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
+      retryBudget: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
       send: ({ model }) => Promise.resolve(plays[Number(model.slice('lane-'.length))]!('stream')),
     })
     const asked = attempts.map(({ lane }) => lane.slice('demo/'.length))
-    return { asked, fate: fate.kind, problem: fate.kind === 'failed' ? fate.problem : undefined }
+    return { asked, result: result.kind, problem: result.kind === 'failed' ? result.problem : undefined }
   }
   const turns = async (count: number, ...plays: readonly Play[]) => {
     for (let turned = 0; turned < count; turned++) await turn(...plays)
@@ -85,7 +85,7 @@ describe('a turn reports on its lanes', () => {
 
   it('that an answer broke off after it began', async () => {
     const { reports, turn } = setUp()
-    expect(await turn(breaksOff, good)).toMatchObject({ asked: ['lane-0'], fate: 'broken-off' })
+    expect(await turn(breaksOff, good)).toMatchObject({ asked: ['lane-0'], result: 'broken-off' })
     expect(reports).toEqual(['lane-0 responded', 'lane-0 succeeded', 'lane-0 failed', 'lane-0 released'])
   })
 
@@ -103,7 +103,7 @@ describe('a lane with an open circuit', () => {
   it('is skipped, and the next lane is called', async () => {
     const { turn, turns } = setUp()
     await turns(5, bad, good)
-    expect(await turn(bad, good)).toMatchObject({ asked: ['lane-1'], fate: 'finished' })
+    expect(await turn(bad, good)).toMatchObject({ asked: ['lane-1'], result: 'finished' })
   })
 
   it('like all others gives the moment at which the first may be called again', async () => {
@@ -151,7 +151,7 @@ describe('the Retry-After of a client', () => {
     time.now += (seconds - 1) * SECOND
     if (seconds > 1) expect(await turn(good)).toMatchObject({ asked: [], problem: { retryAfterSeconds: 1 } })
     time.now += SECOND
-    expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
+    expect(await turn(good)).toMatchObject({ asked: ['lane-0'], result: 'finished' })
   })
 
   it('is none where only the operator can mend it: also of those who are refused without being asked', async () => {
@@ -165,7 +165,7 @@ describe('the Retry-After of a client', () => {
       ])
     }
     time.now = 61 * SECOND
-    expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
+    expect(await turn(good)).toMatchObject({ asked: ['lane-0'], result: 'finished' })
   })
 
   it('is the soonest of all lanes, whichever of them was asked', async () => {
@@ -185,8 +185,8 @@ describe('the Retry-After of a client', () => {
   })
 
   it('is its own word where every lane is asked whatever it says', async () => {
-    const { fate } = await playLanes({ delivery: 'json', plays: [saying(429, 90), saying(429, 30)] })
-    expect(fate).toMatchObject({ kind: 'failed', problem: { retryAfterSeconds: 30 } })
+    const { result } = await playLanes({ delivery: 'json', plays: [saying(429, 90), saying(429, 30)] })
+    expect(result).toMatchObject({ kind: 'failed', problem: { retryAfterSeconds: 30 } })
   })
 })
 
@@ -203,7 +203,7 @@ describe('the budget for retries', () => {
 
   it('is not taken from where a lane only cannot do what this one request asks for', async () => {
     const { budget, turn } = setUp(1)
-    expect(await turn(cannot, good)).toMatchObject({ asked: ['lane-0', 'lane-1'], fate: 'finished' })
+    expect(await turn(cannot, good)).toMatchObject({ asked: ['lane-0', 'lane-1'], result: 'finished' })
     expect(budget).toEqual({ left: 1, succeeded: 1 })
   })
 })
@@ -216,7 +216,7 @@ describe('when every circuit is open', () => {
     const { reports, turn, turns } = probing()
     await turns(5, bad)
     for (let probe = 0; probe < 3; probe++) {
-      expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
+      expect(await turn(good)).toMatchObject({ asked: ['lane-0'], result: 'finished' })
       expect(reports, 'no ordinary permit').toEqual([])
     }
     await turn(good)
@@ -240,7 +240,7 @@ describe('when every circuit is open', () => {
     const { waits, turn } = patient()
     await turn(saying(429, 300), saying(429, 5))
     waits.length = 0
-    expect(await turn(bad, good)).toMatchObject({ asked: ['lane-1'], fate: 'finished' })
+    expect(await turn(bad, good)).toMatchObject({ asked: ['lane-1'], result: 'finished' })
     expect(waits).toEqual([5000])
   })
 
@@ -248,7 +248,7 @@ describe('when every circuit is open', () => {
     const { waits, turn } = patient()
     let count = 0
     const once: Play = (delivery) => (count++ === 0 ? saying(429, 5)(delivery) : good(delivery))
-    expect(await turn(once)).toMatchObject({ asked: ['lane-0', 'lane-0'], fate: 'finished' })
+    expect(await turn(once)).toMatchObject({ asked: ['lane-0', 'lane-0'], result: 'finished' })
     expect(waits).toEqual([5000])
     const { asked, problem } = await turn(saying(429, 2))
     expect([asked.length, problem?.code, waits.length]).toEqual([3, 'upstream_busy', 3])

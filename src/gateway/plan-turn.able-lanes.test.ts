@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { requestOf, withItems } from '../../test/fixtures/protocols/responses/read-request.ts'
 import type { Lane } from '../catalog/catalog.ts'
-import type { Wire } from '../model/event.ts'
+import type { Wire } from '../model/wire.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import { ableLanes } from './plan-turn.ts'

@@ -29,7 +29,7 @@ function admissionOf({ caller, request: over, seen = 0, lanes = model.lanes }: A
     limits: { key: { tokensPerMinute: 1_000_000 }, account: {}, accountModel: {}, model: {} },
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
     catalog: { plans: PLANS },
-    seen: { seenTokens: () => seen, remember: () => {}, digest: () => {} },
+    seenPrefixes: { seenTokens: () => seen, remember: () => {}, digest: () => {} },
   }
   const turn = {
     ...{ requestId: 'req_1' as RequestId, caller: { ...CALLER, ...caller }, request, claim: undefined, input: request },

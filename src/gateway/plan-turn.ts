@@ -16,24 +16,24 @@ import {
 } from '../pricing/estimate.ts'
 import { holdTermsFor, inputBound } from '../pricing/price.ts'
 import { CACHED_BYTES_MIN, type SentPrompt } from '../pricing/seen-prefixes.ts'
-import { codecs } from '../protocols/codecs.ts'
 import { measureText } from '../protocols/fields/input-size.ts'
 import { memberBytes } from '../protocols/json/bytes.ts'
 import { requestedField } from '../protocols/responses/fields.ts'
 import { type CallSeals, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
 import { clientName } from '../protocols/shared/texts.ts'
+import { codecs } from '../protocols/wires.ts'
 import { capOn, laneDialect } from '../routing/learned-capabilities.ts'
-import { conversationKeys } from '../routing/plan-lanes.ts'
+import { conversationKeysOf } from '../routing/plan-lanes.ts'
 import type { PlannedTurn, TurnServices } from './turn.ts'
 import type { TurnInput } from './turn-input.ts'
 
-type PlanOutcome =
+type PlanTurnOutcome =
   | { readonly kind: 'planned'; readonly turn: PlannedTurn }
   | { readonly kind: 'refused'; readonly problem: Problem; readonly model?: Model }
 
 /** Finds the model, and with it the price, lanes, limits and cap of this turn, from the current configuration. */
-export async function planTurn(services: TurnServices, input: TurnInput, caller: Caller): Promise<PlanOutcome> {
+export async function planTurn(services: TurnServices, input: TurnInput, caller: Caller): Promise<PlanTurnOutcome> {
   const { request, requestId, claim } = input
   const resolved = resolveModel(services.catalog, caller, request)
   if (resolved.kind === 'refused') return resolved
@@ -51,7 +51,7 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
   const prompt = sentPromptOf(caller, request, model)
   const terms = { requestId, caller, request, claim, lanes, prompt, input: sized }
   const { admitRequest, inputBound } = planAdmission(services, terms, model, price)
-  const keys = lanes.length > 1 ? conversationKeys(caller, request, model) : undefined
+  const conversationKeys = lanes.length > 1 ? conversationKeysOf(caller, request, model) : undefined
   const turn: PlannedTurn = {
     requestId,
     caller,
@@ -68,8 +68,8 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     prompt,
     admitRequest,
     inputBound,
-    keys,
-    cameFrom: keys && services.sticky.find(keys),
+    conversationKeys,
+    previousOrigin: conversationKeys && services.sticky.find(conversationKeys),
   }
   return { kind: 'planned', turn }
 }
@@ -117,7 +117,7 @@ interface AdmissionTerms extends Pick<PlannedTurn, 'requestId' | 'caller' | 'req
 
 /** What admission decides on: the maximum cost of the turn, what pays for it, and every limit that it has to pass. */
 export function planAdmission(
-  services: Pick<TurnServices, 'limits' | 'chosenCap' | 'seen'> & { readonly catalog: Plans },
+  services: Pick<TurnServices, 'limits' | 'chosenCap' | 'seenPrefixes'> & { readonly catalog: Plans },
   { request, caller, requestId, claim, input, prompt, lanes }: AdmissionTerms,
   model: Model,
   price: Price,
@@ -132,7 +132,7 @@ export function planAdmission(
     clientCap = Math.min(clientCap ?? outputCap, model.maxOutputTokens)
   }
   const tokens = inputEstimate + Math.min(clientCap ?? model.maxOutputTokens, OUTPUT_RESERVED_TOKENS) * choices
-  const seenTokens = prompt === undefined ? 0 : services.seen.seenTokens(prompt)
+  const seenTokens = prompt === undefined ? 0 : services.seenPrefixes.seenTokens(prompt)
   const { kind, plan, caps } = caller
   // A plan that was removed from the configuration has no windows, so admission finds nothing to draw on.
   const windows = kind === 'builder' && plan !== undefined ? services.catalog.plans.get(plan.id)?.windows : undefined
@@ -244,7 +244,7 @@ export async function wholeInput(
   if (request.compacts !== undefined) return withAdded(request, { bytes: SUMMARY_REQUEST_BYTES, messages: 1 })
   // A lane with the Chat protocol gets the messages as they came.
   if (callSeals === undefined || lanes.every((lane) => laneDialect(lane).wire === 'chat')) return request
-  return withAdded(request, { bytes: await sealedBytes(request, lanes, callSeals), messages: 0 })
+  return withAdded(request, { bytes: await restoredSealBytes(request, lanes, callSeals), messages: 0 })
 }
 
 function withAdded({ inputSize, otherInputs }: TurnRequest, added: { bytes: number; messages: number }): SizedInput {
@@ -261,7 +261,7 @@ function withAdded({ inputSize, otherInputs }: TurnRequest, added: { bytes: numb
 }
 
 /** The sealed reasoning for the lane that gets the most. */
-async function sealedBytes(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): Promise<number> {
+async function restoredSealBytes(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): Promise<number> {
   const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
   const { items } = restoreSeals(conversation, callSeals.find)
   const opaques = items.flatMap((item) => (item.type === 'reasoning' && item.opaque ? [item.opaque] : []))

@@ -68,7 +68,10 @@ async function readResponsesTurn(
   if (opened.kind === 'refused') return opened
   const { sealed, boundTo, hasTrigger } = opened
   return parseResponsesRequest(opened.body, {
-    ...{ sealed, boundTo, previousResponseId: expanded.previous, previousItems: expanded.previousItems },
+    sealed,
+    boundTo,
+    previousResponseId: expanded.previous,
+    previousItems: expanded.previousItems,
     compacts: isCompactEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
     // The endpoint for compactions answers with no response object.
     storable: deps.responses.keeps && !isCompactEndpoint ? storableInput(expanded, hasTrigger) : undefined,
@@ -128,7 +131,8 @@ export async function openInput(
 ): Promise<OpenedInput> {
   const { body } = expanded
   const { input } = body.value
-  if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
+  if (!Array.isArray(input))
+    return { kind: 'opened', body, hasTrigger: false, sealed: NOTHING_SEALED, boundTo: undefined }
   const opened = await openSealed(envelopes, input)
   if (opened.kind === 'refused') return opened
   const { sealed, compactions } = opened
@@ -143,7 +147,7 @@ export async function openInput(
   return { kind: 'opened', body: replaced.body, hasTrigger, sealed, boundTo }
 }
 
-const NOTHING_SEALED = { sealed: new Map<string, Opaque>(), boundTo: undefined }
+const NOTHING_SEALED = new Map<string, Opaque>()
 
 interface OpenedItems {
   readonly kind: 'opened'
@@ -247,7 +251,7 @@ const NOTHING = Buffer.alloc(0)
  * Called for requests of `RELEASED_BYTES_MIN` or more. After the first content there is no failover, so most turns do not need the body of their request any more. What was written
  * for the lane stays, because the HTTP client holds a body until its answer has ended.
  */
-export function releaseBody({ seen }: TurnServices, turn: Turn): void {
+export function releaseBody({ seenPrefixes }: TurnServices, turn: Turn): void {
   const { request, encoder, prompt, price } = turn
   const bytes = bytesUntilContent(request)
   // A stored response needs its input at the end, and so does a compaction.
@@ -256,7 +260,7 @@ export function releaseBody({ seen }: TurnServices, turn: Turn): void {
     return
   }
   const kept = bytes - request.body.bytes.length - sealedBytes(request)
-  if (prompt) seen.digest(prompt, { isWanted: price.cachedInput < price.input })
+  if (prompt) seenPrefixes.digest(prompt, { isWanted: price.cachedInput < price.input })
   if (encoder.protocol === 'responses') encoder.forgetBody()
   request.body.bytes = NOTHING
   request.body.members = []

@@ -40,7 +40,7 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
   switch (refusal.kind) {
     case 'limited':
     case 'limit-too-small':
-      return rateProblem(refusal, request.outputCapParam)
+      return rateLimitProblem(refusal, request.outputCapParam)
     case 'short':
     case 'in-flight':
     case 'exceeds-allowance':
@@ -64,7 +64,7 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
       return retryableProblem('ledger_unavailable', 'The plan of this account changed during this request.', {
         retryAfterSeconds: 1,
       })
-    case 'rights-changed':
+    case 'caller-changed':
       return retryableProblem('ledger_unavailable', 'Keys or accounts kept changing during this request.', {
         retryAfterSeconds: 1,
       })
@@ -79,13 +79,13 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
 }
 
 /** `capParam` names the field that would make the request smaller. */
-export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): Problem {
+export function rateLimitProblem(refusal: LimitRefusal, capParam = 'output limit'): Problem {
   if (refusal.kind === 'limited') {
     const { limit, retryAfterMs } = refusal
     return retryableProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
       first: SCOPES[limit.scope].isOwn ? ADVICE[limit.kind] : 'Wait or use another model',
       retryAfterSeconds: wholeSeconds(retryAfterMs),
-      // SDKs read this first and retry twice at most: with the next slot of a fast rate, all but one of the waiting requests
+      // SDKs read this first and retry twice at most: with the next slot of a high limit, all but one of the waiting requests
       // would fail again.
       headers: { 'retry-after-ms': String(Math.max(Math.ceil(retryAfterMs), 1000)) },
       details: limitDetails(limit),

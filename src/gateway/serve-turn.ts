@@ -14,41 +14,41 @@ import type { ResponsesRequest } from '../model/turn.ts'
 import { createChatEncoder } from '../protocols/chat/encoder.ts'
 import { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
-import type { Run, RunFate } from './attempt.ts'
+import type { AttemptResult, ProviderRun } from './attempt.ts'
 import { attemptLanes } from './attempt-lanes.ts'
 import { ignoredToolsHeader } from './call-lane.ts'
 import { Cancellation } from './cancellation.ts'
 import { createKeptFrames, deliverEnd, type KeptFrames, sendInternalError, type TurnRecord } from './deliver-end.ts'
-import { endingOf } from './ending.ts'
+import { decideEnding } from './ending.ts'
 import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
-import { ledgerUnavailable, rateProblem, refusalProblem } from './refusals.ts'
+import { ledgerUnavailable, rateLimitProblem, refusalProblem } from './refusals.ts'
 import { envelopesOf } from './seals.ts'
 import type { PlannedTurn, ReleaseGate, Turn, TurnServices } from './turn.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
 /**
- * One turn: judge the caller again, plan, admit (limits and hold in one step), attempt lanes, stream, settle, and only then send
+ * One turn: check the caller again, plan, admit (limits and hold in one step), attempt lanes, stream, settle, and only then send
  * the end. The rules R1 to R3 are in docs/architecture.md. A throw in here is our own fault: the hold stays, and recovery
  * resolves it; releasing it would give the answer away.
  */
 export async function serveTurn(services: TurnServices, input: TurnInput): Promise<TurnRecord> {
-  const { rights, ledger } = services
+  const { callers, ledger } = services
   for (let tries = 1; ; tries++) {
-    // Read before the caller is judged: admission notices a later change.
-    const judged = { rights, at: rights.changes }
-    const found = rights.findAgain(input.caller)
-    const judgement = found instanceof Promise ? await found : found
-    if (judgement.kind === 'refused') return refuse(services, input, undefined, callerProblem(judgement.reason))
-    const planned = await planTurn(services, input, judgement.caller)
-    if (planned.kind === 'refused') return refuse(services, input, planned.model, planned.problem)
+    // Read before the caller is checked again: admission notices a later change.
+    const check = { callers, changesBefore: callers.changes }
+    const found = callers.findAgain(input.caller)
+    const checked = found instanceof Promise ? await found : found
+    if (checked.kind === 'refused') return refuseTurn(services, input, undefined, callerProblem(checked.reason))
+    const planned = await planTurn(services, input, checked.caller)
+    if (planned.kind === 'refused') return refuseTurn(services, input, planned.model, planned.problem)
     const { turn } = planned
-    const admission = await ledger.admit(turn.admitRequest, judged)
+    const admission = await ledger.admit(turn.admitRequest, check)
     if (admission.kind === 'refused') {
       const { refusal, statuses } = admission
-      if (refusal.kind === 'rights-changed' && tries < CALLER_CHECKS_MAX) continue
+      if (refusal.kind === 'caller-changed' && tries < CALLER_CHECKS_MAX) continue
       input.sink.announce(limitHeaders(statuses))
-      return refuse(services, input, turn.entry.model, refusalProblem(refusal, input.request))
+      return refuseTurn(services, input, turn.entry.model, refusalProblem(refusal, input.request))
     }
     // A JSON answer gets these headers at its end, when its usage is known.
     if (input.request.delivery === 'stream') input.sink.announce(limitHeaders(admission.statuses))
@@ -60,12 +60,12 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
   }
 }
 
-/** Each further try needs another key or account to change while the caller was being judged. */
+/** Each further try needs another key or account to change while the caller was being checked. */
 const CALLER_CHECKS_MAX = 5
 
 /** Adds what lives as long as the turn runs, and closes it when the turn has ended. */
 async function runTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTurn): Promise<TurnRecord> {
-  const { request, requestId, claim, caller, entry, lanes, cameFrom } = planned
+  const { request, requestId, claim, caller, entry, lanes, previousOrigin } = planned
   const { random, health, mint, now } = services
   const releaseGate: ReleaseGate = { isOpen: false, opened: undefined }
   const encoder: TurnEncoder =
@@ -73,36 +73,36 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
       ? createChatEncoder({ request, model: entry.id, requestId, mint, now })
       : createResponsesEncoder(services, { ...planned, request }, () => releaseGate.isOpen)
   const isStored = request.protocol === 'responses' && request.storedInput !== undefined
-  const keeping = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
-  releaseGate.opened = openReleaseGate(releaseGate, hold, keeping)
-  const sink = keeping?.sink ?? planned.sink
+  const keeper = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
+  releaseGate.opened = openReleaseGate(releaseGate, hold, keeper)
+  const sink = keeper?.sink ?? planned.sink
   sink.onSilence(() => encoder.keepAlive())
   // A cap that the client chose is not announced.
   if (request.outputCap === undefined) sink.announce({ 'x-millrace-max-output-tokens': String(hold.cap) })
   if (request.ignoredTools.length > 0) sink.announce(ignoredToolsHeader(request.ignoredTools))
   // With an idempotency key the client may fetch the answer later, so a disconnect does not stop the turn.
   const cancellation = new Cancellation(services, caller.account, claim === undefined ? sink : undefined)
-  const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeping, releaseGate, cancellation })
+  const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeper, releaseGate, cancellation })
   try {
     // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
-    if (!hold.overlap) hold.hurry()
-    const problem = hold.overlap ? undefined : await releaseGate.opened
-    const run: Run = problem
-      ? { fate: { kind: 'withheld', problem }, lane: undefined, attempts: [], firstContentAt: undefined }
+    if (!hold.mayCallBeforeDurable) hold.hurry()
+    const problem = hold.mayCallBeforeDurable ? undefined : await releaseGate.opened
+    const run: ProviderRun = problem
+      ? { result: { kind: 'withheld', problem }, lane: undefined, attempts: [], firstContentAt: undefined }
       : await attemptLanes(
           services,
           turn,
-          lanes.length === 1 ? lanes : planLanes(lanes, { random, shareOf: health.shareOf, origin: cameFrom }),
+          lanes.length === 1 ? lanes : planLanes(lanes, { random, shareOf: health.shareOf, origin: previousOrigin }),
         )
     return await endTurn(services, turn, run)
   } catch (error) {
     const wasQuiet = sink.phase === 'quiet'
     sendInternalError(turn)
-    if (keeping) await (wasQuiet ? keeping.forget() : keeping.end('internal_error'))
+    if (keeper) await (wasQuiet ? keeper.forget() : keeper.end('internal_error'))
     throw error
   } finally {
     cancellation.release()
-    keeping?.release()
+    keeper?.release()
   }
 }
 
@@ -119,9 +119,17 @@ export function createResponsesEncoder(
   const { request, requestId, caller, program, entry, effort } = turn
   const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
   return new ResponsesEncoder({
-    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen, program },
+    request,
+    model: entry.id,
+    effort,
+    requestId,
+    mint,
+    now,
+    mayOpen,
+    program,
     responseId: mint.responseId(),
-    ...{ sealReasoning, sealCompaction },
+    sealReasoning,
+    sealCompaction,
     createdAt: Math.floor(now() / 1000),
   })
 }
@@ -130,10 +138,10 @@ export function createResponsesEncoder(
 async function openReleaseGate(
   gate: ReleaseGate,
   hold: AdmittedTurn,
-  keeping: AnswerKeeper | undefined,
+  keeper: AnswerKeeper | undefined,
 ): Promise<Problem | undefined> {
   if ((await hold.durable) !== 'durable') return ledgerUnavailable()
-  const begun = keeping?.begun
+  const begun = keeper?.begun
   if (begun !== undefined && !(await begun)) {
     const what =
       'The response cannot be stored at the moment; to run the request without storing it, set "store": false.'
@@ -144,25 +152,26 @@ async function openReleaseGate(
 }
 
 /** After the provider: what the turn costs, the kept answer, the settle, the final frames. */
-async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<TurnRecord> {
-  const { sink, keeping, prompt, price, keys, cameFrom } = turn
-  const { sticky, seen, ledger } = services
-  const decided = endingOf(turn, run, services.rates.of(run.lane?.id ?? ''), services.nowMicros())
+async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Promise<TurnRecord> {
+  const { sink, keeper, prompt, price, conversationKeys, previousOrigin } = turn
+  const { sticky, seenPrefixes, ledger } = services
+  const decided = decideEnding(turn, run, services.estimators.of(run.lane?.id ?? ''), services.nowMicros())
   let { ending } = decided
   if (ending.owed) {
     // A provider has read the conversation, and has it in its cache for a while.
-    if (run.lane && keys) sticky.remember(keys, { origin: run.lane.origin, cameFrom })
-    if (prompt && price.cachedInput < price.input) seen.remember(prompt)
+    if (run.lane && conversationKeys)
+      sticky.remember(conversationKeys, { origin: run.lane.origin, previousOrigin: previousOrigin })
+    if (prompt && price.cachedInput < price.input) seenPrefixes.remember(prompt)
   }
-  const keptFrames = keeping && createKeptFrames(turn, run.fate, ending.owed)
-  if (keptFrames) ending = await keepAnswer(turn, run.fate, ending, keptFrames)
+  const keptFrames = keeper && createKeptFrames(turn, run.result, ending.owed)
+  if (keptFrames) ending = await keepAnswer(turn, run.result, ending, keptFrames)
   const settled = await turn.hold.settle(ending)
   // A keep-alive may have sent the head meanwhile.
   const wasQuiet = sink.phase === 'quiet'
   if (wasQuiet) sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)))
-  const sentProblem = deliverEnd(turn, { fate: run.fate, owed: ending.owed, keptFrames }, settled)
+  const sentProblem = deliverEnd(turn, { result: run.result, owed: ending.owed, keptFrames }, settled)
   // After an error status the client must find nothing.
-  if (keeping) await (sentProblem && wasQuiet ? keeping.forget() : keeping.end(ending.outcome))
+  if (keeper) await (sentProblem && wasQuiet ? keeper.forget() : keeper.end(ending.outcome))
   const isSettled = settled.kind === 'settled'
   return {
     model: turn.entry.model.id,
@@ -182,22 +191,22 @@ async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<Tu
 
 /** Keeps a complete answer before its charge, which it already states. */
 async function keepAnswer(
-  { hold, keeping, releaseGate }: Turn,
-  fate: RunFate,
+  { hold, keeper, releaseGate }: Turn,
+  result: AttemptResult,
   ending: Ending,
   keptFrames: KeptFrames,
 ): Promise<Ending> {
   const { owed } = ending
-  if (!keeping || !owed || (fate.kind !== 'finished' && fate.kind !== 'broken-off')) return ending
+  if (!keeper || !owed || (result.kind !== 'finished' && result.kind !== 'broken-off')) return ending
   // R1: an answer that may be fetched counts as delivered, and without a hold it could not be charged after a crash.
   if (!releaseGate.isOpen) hold.hurry()
   if ((await hold.durable) !== 'durable') return ending
-  const { charge } = chargeWithin(hold.amount, owed)
-  const settled = fate.kind === 'finished' ? { charge, tier: owed.tier } : undefined
-  return keeping.keep(ending, { encode: () => keptFrames.encode(settled), forget: keptFrames.forget })
+  const { charge } = chargeWithin(hold.heldAmount, owed)
+  const settled = result.kind === 'finished' ? { charge, tier: owed.tier } : undefined
+  return keeper.keep(ending, { encode: () => keptFrames.encode(settled), forget: keptFrames.forget })
 }
 
-function refuse(
+function refuseTurn(
   services: TurnServices,
   { sink, startedAt }: TurnInput,
   model: Model | undefined,
@@ -233,5 +242,5 @@ export async function earlyRefusal(
   // Admission refuses a Builder key without a plan: waiting for a limit would not help.
   if (caller.kind === 'builder' && caller.plan === undefined) return undefined
   const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).withoutTokens)
-  return limited && rateProblem(limited)
+  return limited && rateLimitProblem(limited)
 }

@@ -9,7 +9,7 @@ import { randomChatRequest, randomResponsesRequest } from '../../test/translatio
 import type { Lane } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/types.ts'
 import { effortOf, type ModelTraits } from '../model/effort.ts'
-import type { LaneWire } from '../model/event.ts'
+import type { LaneWire } from '../model/wire.ts'
 import { ANTHROPIC_DIALECTS } from '../protocols/anthropic/dialects.ts'
 import { CHAT_DIALECTS } from '../protocols/chat/dialects.ts'
 import { GEMINI_DIALECTS } from '../protocols/gemini/dialects.ts'

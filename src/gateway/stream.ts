@@ -1,24 +1,24 @@
-import { afterLoopTurn } from '../lib/async.ts'
+import { afterSocketsRead } from '../lib/async.ts'
 import { skipComments } from '../protocols/json/bytes.ts'
 import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
 import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
-import type { LaneAttempt, Produced, RunFate } from './attempt.ts'
-import type { StopReason } from './cancellation.ts'
+import type { AttemptResult, LaneAttempt, Produced } from './attempt.ts'
+import type { AbortReason } from './cancellation.ts'
 import { RELEASED_BYTES_MIN, releaseBody } from './read-turn.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import {
   CONNECTION_BROKE,
-  failed,
-  faultInside,
-  inStream,
+  failedLane,
+  faultInAnswer,
   invalidAnswer,
   type LaneFault,
-  overloaded,
-  refusedInside,
-  timedOut,
+  overloadedFault,
+  problemInStream,
+  refusedInAnswer,
+  timeoutFault,
 } from './upstream-errors.ts'
 
 interface StreamedAnswer {
@@ -49,7 +49,7 @@ const HELD_FRAMES_MAX = 3
 
 /**
  * Relays a stream frame by frame. One read of the provider is one write to the client; backpressure: while the client's socket
- * is full, the provider is not read. Frames before the first content are held back, and no content passes the closed release
+ * is full, the provider is not read. Frames before the first content are held back, and no content passes the closed content
  * gate (R1). Only a read of the provider may fail here; any other throw is our own fault.
  */
 export async function relayStream(
@@ -57,18 +57,22 @@ export async function relayStream(
   turn: Turn,
   attempt: LaneAttempt,
   { body, adapter }: StreamedAnswer,
-): Promise<RunFate> {
-  const { nowMicros } = services
-  const { frameBytesMax } = services.bounds
+): Promise<AttemptResult> {
+  const { nowMicros, bounds } = services
   const stream: RelayedStream = {
-    ...{ turn, attempt, adapter, nowMicros },
-    ...{ progressAt: attempt.calledAt, hasOutput: false, silentMicros: 0 },
+    turn,
+    attempt,
+    adapter,
+    nowMicros,
+    progressAt: attempt.calledAt,
+    hasOutput: false,
+    silentMicros: 0,
   }
   const { state } = adapter
   const { sink, hold, cancellation } = turn
   const { bytesPerToken } = turn.entry.model
   const outputBytesMax = attempt.outputCap * turn.request.choices * BYTES_PER_TOKEN_MAX
-  const splitter = new FrameSplitter({ frameBytesMax })
+  const splitter = new FrameSplitter({ frameBytesMax: bounds.frameBytesMax })
   let endUsageWait: (() => void) | undefined
   let ready: Buffer[] = []
   let heldBytes = 0
@@ -78,7 +82,7 @@ export async function relayStream(
       try {
         read = await body.read()
       } catch (error) {
-        return fateOfFailure(stream, error instanceof Error ? error : new Error(String(error)), ready)
+        return resultOfFailure(stream, error instanceof Error ? error : new Error(String(error)), ready)
       }
       if (read.length === 0) break
       const bytesBefore = state.outputBytes
@@ -94,11 +98,7 @@ export async function relayStream(
         if (!turn.releaseGate.isOpen) hold.hurry()
         const problem = await turn.releaseGate.opened
         if (problem) return { kind: 'withheld', problem }
-        attempt.firstContentAt = nowMicros()
-        attempt.permit.report(SUCCEEDED)
-        // The next turn of the conversation may begin before this one ends.
-        if (turn.keys) services.sticky.remember(turn.keys, { origin: attempt.lane.origin, cameFrom: turn.cameFrom })
-        if (turn.request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
+        onFirstContent(services, turn, attempt)
       }
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) heldBytes += length
@@ -106,32 +106,41 @@ export async function relayStream(
         const drained = sink.write(joinBuffers(ready))
         ready = []
         // After a disconnect nothing is delivered.
-        if (!sink.disconnected)
-          hold.mark(Math.ceil((adapter.state.outputBytes - adapter.state.heldBytes) / bytesPerToken))
+        if (!sink.disconnected) hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))
         if (drained) {
           await drained
           // The provider was not read for a while.
           stream.progressAt = nowMicros()
         }
       }
-      if (failure) return fateOfFailure(stream, failure, ready)
-      if (heldBytes > HELD_FRAMES_MAX * frameBytesMax)
-        return failed(overloaded('Server error: the provider sent too much before its first content.'))
+      if (failure) return resultOfFailure(stream, failure, ready)
+      if (heldBytes > HELD_FRAMES_MAX * bounds.frameBytesMax)
+        return failedLane(overloadedFault('Server error: the provider sent too much before its first content.'))
       if (isComplete(stream)) cancellation.answerIsComplete = true
       if (isOver) break
       if (state.finished) endUsageWait ??= startUsageWait(body)
       if (state.outputBytes > outputBytesMax)
-        return ended(stream, overloaded('Server error: the provider went on past the output cap.'))
+        return ended(stream, overloadedFault('Server error: the provider went on past the output cap.'))
     }
     // What follows the last frame is no part of the answer.
     if (!state.done) state.error ??= errorInstead(splitter.rest())
-    return fateOfEnd(stream, ready)
+    return resultOfEnd(stream, ready)
   } finally {
     endUsageWait?.()
   }
 }
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
+
+/** From here on there is no failover. */
+function onFirstContent(services: TurnServices, turn: Turn, attempt: LaneAttempt): void {
+  attempt.firstContentAt = services.nowMicros()
+  attempt.permit.report(SUCCEEDED)
+  const { conversationKeys, previousOrigin, request } = turn
+  // The next turn of the conversation may begin before this one ends.
+  if (conversationKeys) services.sticky.remember(conversationKeys, { origin: attempt.lane.origin, previousOrigin })
+  if (request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
+}
 
 interface ReadFrames {
   /** What goes to the client, in as few pieces as it came. */
@@ -196,15 +205,15 @@ function producedOf(stream: RelayedStream): Produced {
     countedBytes: state.countedBytes,
     inputCounted: state.inputCounted,
     outputBytes: state.outputBytes,
-    wordFrames: state.contentFrames,
+    contentFrames: state.contentFrames,
     calls: state.calls,
     silentMs: Math.round(silentMicros / 1000),
-    hiding: stream.attempt.hiding,
+    hiddenReasoning: stream.attempt.hiddenReasoning,
   }
 }
 
 /** Only a finish reason makes a stream that has ended a complete answer. */
-function fateOfEnd(stream: RelayedStream, ready: readonly Buffer[]): RunFate {
+function resultOfEnd(stream: RelayedStream, ready: readonly Buffer[]): AttemptResult {
   const { adapter, attempt, turn } = stream
   const { state } = adapter
   if (isComplete(stream)) {
@@ -216,37 +225,37 @@ function fateOfEnd(stream: RelayedStream, ready: readonly Buffer[]): RunFate {
     }
   }
   if (state.error) {
-    if (attempt.firstContentAt !== undefined) return brokenOff(stream, faultInside(state.error, turn.request))
+    if (attempt.firstContentAt !== undefined) return brokenOff(stream, faultInAnswer(state.error, turn.request))
     // The provider bills output that was not relayed too, such as a summary that turned out to be none.
-    return { ...refusedInside(state.error, turn.request), mayBeBilled: state.outputBytes > 0 }
+    return { ...refusedInAnswer(state.error, turn.request), mayBeBilled: state.outputBytes > 0 }
   }
-  if (state.invalid !== undefined) return ended(stream, overloaded(invalidAnswer(state.invalid)))
-  return ended(stream, overloaded('Server error: the provider ended its answer before it was complete.'))
+  if (state.invalid !== undefined) return ended(stream, overloadedFault(invalidAnswer(state.invalid)))
+  return ended(stream, overloadedFault('Server error: the provider ended its answer before it was complete.'))
 }
 
-function fateOfFailure(stream: RelayedStream, error: Error, ready: readonly Buffer[]): RunFate {
+function resultOfFailure(stream: RelayedStream, error: Error, ready: readonly Buffer[]): AttemptResult {
   const { stoppedFor } = stream.turn.cancellation
   if (stoppedFor) return stoppedStream(stream, stoppedFor)
   // The client has its finish reason: at most the usage is missing, which is no failure.
-  if (isComplete(stream)) return fateOfEnd(stream, ready)
-  if (error instanceof UpstreamTimedOut) return ended(stream, timedOut(error.phase))
+  if (isComplete(stream)) return resultOfEnd(stream, ready)
+  if (error instanceof UpstreamTimedOut) return ended(stream, timeoutFault(error.phase))
   const isTooLarge = error instanceof FrameTooLarge
   return ended(
     stream,
-    overloaded(isTooLarge ? 'Server error: the provider sent a frame that is too large.' : CONNECTION_BROKE),
+    overloadedFault(isTooLarge ? 'Server error: the provider sent a frame that is too large.' : CONNECTION_BROKE),
   )
 }
 
-const ended = (stream: RelayedStream, fault: LaneFault): RunFate =>
-  stream.attempt.firstContentAt === undefined ? failed(fault) : brokenOff(stream, fault)
+const ended = (stream: RelayedStream, fault: LaneFault): AttemptResult =>
+  stream.attempt.firstContentAt === undefined ? failedLane(fault) : brokenOff(stream, fault)
 
 /** After a disconnect, the reason the upstream ended no longer matters. */
-const brokenOff = (stream: RelayedStream, fault: LaneFault): RunFate =>
+const brokenOff = (stream: RelayedStream, fault: LaneFault): AttemptResult =>
   stream.turn.cancellation.disconnectedEarly
     ? stoppedStream(stream, 'client-gone')
-    : { kind: 'broken-off', problem: inStream(fault), used: producedOf(stream) }
+    : { kind: 'broken-off', problem: problemInStream(fault), used: producedOf(stream) }
 
-const stoppedStream = (stream: RelayedStream, reason: StopReason): RunFate => ({
+const stoppedStream = (stream: RelayedStream, reason: AbortReason): AttemptResult => ({
   kind: 'stopped',
   reason,
   accepted: true,
@@ -257,18 +266,18 @@ const stoppedStream = (stream: RelayedStream, reason: StopReason): RunFate => ({
 const USAGE_WAIT_MS = 10_000
 
 /**
- * After the finish reason only the usage is missing. If it does not come in time, the connection is cut, so that the client
+ * After the finish reason only the usage is missing. If it does not come in time, the connection is closed, so that the client
  * does not wait for its own end any longer. Returns how to stop waiting.
  */
 export function startUsageWait(body: Pick<UpstreamBody, 'cancel'>): () => void {
-  let cancelCut: (() => void) | undefined
+  let cancelClose: (() => void) | undefined
   const timer = setTimeout(() => {
     // If the process was suspended, the usage may have arrived and waits to be read.
-    cancelCut = afterLoopTurn(() => body.cancel())
+    cancelClose = afterSocketsRead(() => body.cancel())
   }, USAGE_WAIT_MS)
   return () => {
     clearTimeout(timer)
-    cancelCut?.()
+    cancelClose?.()
   }
 }
 

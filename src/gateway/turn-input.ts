@@ -44,7 +44,7 @@ export interface Sink {
   /** An error as status and body. Only while `quiet`; afterwards the encoder writes the failure and `end` sends it. */
   refuse(problem: Problem): void
   /** Breaks the connection without an end, so that the client does not take the answer for complete. */
-  cut(): void
+  destroy(): void
   /** Calls back once when the client disconnects. One listens at a time. */
   onDisconnect(listener: () => void): void
 }

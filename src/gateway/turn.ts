@@ -1,4 +1,4 @@
-import type { CallerFinder } from '../auth/callers.ts'
+import type { Callers } from '../auth/callers.ts'
 import type { Catalog, CatalogEntry, Lane } from '../catalog/catalog.ts'
 import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
 import type { AdmitRequest } from '../ledger/state/turns.ts'
@@ -8,7 +8,7 @@ import type { Seals } from '../model/event.ts'
 import type { AccountId } from '../model/ids.ts'
 import type { ChosenCapTerms, Price } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
-import type { LaneRates } from '../pricing/lane-rates.ts'
+import type { LaneEstimators } from '../pricing/lane-estimators.ts'
 import type { SeenPrefixes, SentPrompt } from '../pricing/seen-prefixes.ts'
 import type { MintIds } from '../protocols/shared/codec-types.ts'
 import type { Send } from '../providers/send.ts'
@@ -27,17 +27,17 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly limits: ConfiguredLimits
   readonly chosenCap: ChosenCapTerms
   readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses'>
-  readonly rights: Pick<CallerFinder, 'findAgain' | 'changes'>
+  readonly callers: Pick<Callers, 'findAgain' | 'changes'>
   readonly sticky: StickyLanes
-  readonly rates: LaneRates
-  readonly seen: SeenPrefixes
+  readonly estimators: LaneEstimators
+  readonly seenPrefixes: SeenPrefixes
   /** Sealed reasoning kept for Chat clients, which cannot carry it. */
   readonly callSeals: CallSealMemory
   readonly cacheSaltOf: (account: AccountId) => string
   readonly send: Send
   readonly capabilities: LearnedCapabilities
   readonly health: LaneHealth
-  readonly retries: RetryBudget
+  readonly retryBudget: RetryBudget
   readonly retryWait: RetryWait
   readonly mint: MintIds
   readonly seals: Seals
@@ -64,9 +64,9 @@ export interface PlannedTurn extends TurnInput {
   readonly admitRequest: AdmitRequest
   readonly inputBound: number
   /** Undefined with one lane: there is nothing to stay on. */
-  readonly keys: ConversationKeys | undefined
+  readonly conversationKeys: ConversationKeys | undefined
   /** The origin of the lane that the conversation was on. */
-  readonly cameFrom: string | undefined
+  readonly previousOrigin: string | undefined
 }
 
 /** No content leaves before the release gate is open (R1). A wait for it hurries the hold first. */
@@ -82,6 +82,6 @@ export interface Turn extends PlannedTurn {
   readonly encoder: TurnEncoder
   readonly releaseGate: ReleaseGate
   /** Undefined for most turns: nothing of the answer is kept. */
-  readonly keeping: AnswerKeeper | undefined
+  readonly keeper: AnswerKeeper | undefined
   readonly cancellation: Cancellation
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { readProviderError } from '../protocols/refusals/provider-error.ts'
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
-import { refused } from './upstream-errors.ts'
+import { refusedByProvider } from './upstream-errors.ts'
 
 const refusal = (status: number | undefined, body: unknown, retryAfterMs?: number) =>
-  refused(
+  refusedByProvider(
     readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))),
     { inputField: 'messages', outputCapParam: 'max_tokens', effortParam: 'reasoning_effort' },
     retryAfterMs,

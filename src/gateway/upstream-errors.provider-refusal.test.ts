@@ -3,7 +3,13 @@ import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { hideFromNowOn } from '../lib/secret.ts'
 import type { Problem } from '../model/problem.ts'
 import { readError, readProviderError } from '../protocols/refusals/provider-error.ts'
-import { faultInside, faultOfFailure, inStream, refused, refusedInside } from './upstream-errors.ts'
+import {
+  faultInAnswer,
+  faultOfFailure,
+  problemInStream,
+  refusedByProvider,
+  refusedInAnswer,
+} from './upstream-errors.ts'
 
 const OUR_KEY = 'a-credential-of-no-known-shape-42'
 hideFromNowOn(OUR_KEY)
@@ -11,7 +17,10 @@ hideFromNowOn(OUR_KEY)
 const ASKED = { inputField: 'input', outputCapParam: 'max_output_tokens', effortParam: 'reasoning.effort' } as const
 
 const delivered = (status: number, body: unknown) =>
-  refused(readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))), ASKED)
+  refusedByProvider(
+    readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))),
+    ASKED,
+  )
 
 const anthropic = (type: string, message: string) => ({ type: 'error', error: { type, message } })
 const google = (code: number, status: string, details: object[] = []) => ({
@@ -70,20 +79,20 @@ describe('a client is told', () => {
   it('when to come back: by the header, else by the body, and never in hours', () => {
     const delayed = (retryDelay: string) =>
       readProviderError(429, Buffer.from(JSON.stringify(google(429, 'RESOURCE_EXHAUSTED', [{ retryDelay }]))))
-    expect(refused(delayed('37s'), ASKED).problem.retryAfterSeconds).toBe(37)
-    expect(refused(delayed('37s'), ASKED, 2000).problem.retryAfterSeconds).toBe(2)
-    expect(refused(delayed('86400s'), ASKED).problem.retryAfterSeconds).toBe(600)
-    expect(refused(delayed('x'), ASKED).problem.retryAfterSeconds).toBe(1)
+    expect(refusedByProvider(delayed('37s'), ASKED).problem.retryAfterSeconds).toBe(37)
+    expect(refusedByProvider(delayed('37s'), ASKED, 2000).problem.retryAfterSeconds).toBe(2)
+    expect(refusedByProvider(delayed('86400s'), ASKED).problem.retryAfterSeconds).toBe(600)
+    expect(refusedByProvider(delayed('x'), ASKED).problem.retryAfterSeconds).toBe(1)
   })
 
   it('when to come back in its words too, and what it paid, before content as in a stream', () => {
     const emitted = readError({ message: 'Rate limit reached. Please try again in 2.5s.' })
     const what = 'The provider limits requests at the moment (rate limit).'
-    expect(refusedInside(emitted, ASKED).problem).toMatchObject({
+    expect(refusedInAnswer(emitted, ASKED).problem).toMatchObject({
       ...{ code: 'upstream_busy', retryAfterSeconds: 3 },
       message: `${what} Nothing was charged; try again in 3s.`,
     })
-    expect(inStream(faultInside(emitted, ASKED))).toMatchObject({
+    expect(problemInStream(faultInAnswer(emitted, ASKED))).toMatchObject({
       ...{ code: 'rate_limit_exceeded', retryAfterSeconds: 3 },
       message: `${what} What was received so far is charged; try again in 3s.`,
     })
@@ -112,8 +121,8 @@ describe('agents read', () => {
   ]
 
   it.each(FINAL)('that a refusal is final, by its code and its words: %s', (code, expected) => {
-    const streamed = inStream(faultInside(inside(code), ASKED))
-    const before = refusedInside(inside(code), ASKED).problem
+    const streamed = problemInStream(faultInAnswer(inside(code), ASKED))
+    const before = refusedInAnswer(inside(code), ASKED).problem
     expect(streamed.code).toBe(expected)
     expect(before.code).toBe(expected === 'insufficient_quota' ? 'provider_misconfigured' : expected)
     for (const { message, retryAfterSeconds } of [streamed, before]) {
@@ -124,7 +133,7 @@ describe('agents read', () => {
   })
 
   it('that an input is too long, so that they make it shorter by themselves', () => {
-    const { message } = inStream(faultInside(inside('context_length_exceeded', ''), ASKED))
+    const { message } = problemInStream(faultInAnswer(inside('context_length_exceeded', ''), ASKED))
     expect(message).toMatch(/exceeds the context window/)
     expect(message).toMatch(/maximum context length/)
   })
@@ -142,7 +151,7 @@ describe('agents read', () => {
     ['max_tokens: 150000 > 50429, at most 500', 'max_tokens: 15_0000 > 5_04_29, at most 5_00'],
     ['of timeout and timeout', 'of t-imeout and t-imeout'],
   ])('no reason to ask again in a refusal that is final, and people all of its words: %s', (words, shown) => {
-    const streamed = inStream(faultInside(inside('invalid_request_error', words), ASKED))
+    const streamed = problemInStream(faultInAnswer(inside('invalid_request_error', words), ASKED))
     for (const { message } of [streamed, delivered(400, anthropic('invalid_request_error', words)).problem]) {
       expect(message).toContain(`The provider says: ${shown}`)
       expect(message).not.toMatch(RETRIED)
@@ -171,7 +180,7 @@ describe('agents read', () => {
     const seen = { clean: 0, broken: 0 }
     for (let round = 0; round < 2000; round++) {
       const words = Array.from({ length: 12 }, () => WORDS[Math.floor(random() * WORDS.length)]).join('')
-      const { message } = inStream(faultInside(inside('invalid_request_error', words), ASKED))
+      const { message } = problemInStream(faultInAnswer(inside('invalid_request_error', words), ASKED))
       seen[RETRIED.test(words) ? 'broken' : 'clean']++
       expect(message).not.toMatch(RETRIED)
     }
@@ -184,7 +193,7 @@ describe('agents read', () => {
     ['overloaded_error', 'upstream_error'],
     ['rate_limit_exceeded', 'rate_limit_exceeded'],
   ])('that what passes may be asked again: %s', (code, expected) => {
-    const { message, ...streamed } = inStream(faultInside(inside(code), ASKED))
+    const { message, ...streamed } = problemInStream(faultInAnswer(inside(code), ASKED))
     expect(streamed.code).toBe(expected)
     expect(message).toMatch(RETRIED)
     expect(message).toMatch(/try again in \d+s\./)
@@ -202,7 +211,7 @@ describe('agents read', () => {
       { reason: 'broken-off' },
       { reason: 'refused' },
     ] as const)
-      expect(inStream(faultOfFailure(failure as never)).message).toMatch(RETRIED)
+      expect(problemInStream(faultOfFailure(failure as never)).message).toMatch(RETRIED)
   })
 
   it.each([
@@ -217,7 +226,7 @@ describe('agents read', () => {
     ['a sentence, no name', null],
   ])('the name that the client has for a field: %s', (param, expected) => {
     const error = readError({ code: 'invalid_request_error', message: 'Wrong.', param })
-    expect(refusedInside(error, ASKED).problem.param).toBe(expected)
+    expect(refusedInAnswer(error, ASKED).problem.param).toBe(expected)
   })
 
   it('the same of an input that is too long', () => {

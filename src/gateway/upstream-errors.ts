@@ -17,7 +17,7 @@ import type { LaneVerdict } from '../routing/circuit-breaker.ts'
 import { oneLine, scrub } from '../telemetry/scrub.ts'
 import type { FailedLane } from './attempt.ts'
 
-/** A failure of a lane. Its message depends on whether content has gone out: `beforeContent` or `inStream`. */
+/** A failure of a lane. Its message depends on whether content has gone out: `problemBeforeContent` or `problemInStream`. */
 export interface LaneFault {
   readonly code: ProblemCode
   readonly what: string
@@ -28,7 +28,7 @@ export interface LaneFault {
   readonly retryAfterSeconds?: number
 }
 
-function beforeContent({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
+function problemBeforeContent({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
   const details = { source: 'upstream', param } as const
   if (retryAfterSeconds !== undefined) return retryableProblem(code, what, { ...details, retryAfterSeconds })
   const money = code === 'context_length_exceeded' ? undefined : 'Nothing was charged.'
@@ -44,7 +44,7 @@ const IN_STREAM: Partial<Record<ProblemCode, ProblemCode>> = {
 }
 
 /** After content an answer is charged, and there is no failover. A final failure does not suggest a retry. */
-export function inStream({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
+export function problemInStream({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
   const sent = IN_STREAM[code] ?? code
   const details = { source: 'upstream', param } as const
   const first = 'What was received so far is charged'
@@ -57,9 +57,9 @@ const sentences = (...texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined).join(' ')
 
 /** The lane failed after the request was sent. */
-export const failed = (fault: LaneFault): FailedLane => ({
+export const failedLane = (fault: LaneFault): FailedLane => ({
   kind: 'failed',
-  problem: beforeContent(fault),
+  problem: problemBeforeContent(fault),
   failsOnEveryLane: false,
   mayBeBilled: true,
   verdict: FAILED,
@@ -72,26 +72,30 @@ const SAME_ELSEWHERE: ReadonlySet<RefusalClass> = new Set(['rejected', 'too-long
 export type RequestFields = Pick<TurnRequest, 'inputField' | 'outputCapParam' | 'effortParam'>
 
 /** The provider refused before any content, by its status or in its answer. `retryAfterMs`: from a header. */
-export function refused(error: ProviderError, fields: RequestFields, retryAfterMs = error.retryAfterMs): FailedLane {
+export function refusedByProvider(
+  error: ProviderError,
+  fields: RequestFields,
+  retryAfterMs = error.retryAfterMs,
+): FailedLane {
   const kind = classifyRefusal(error)
   return {
     kind: 'failed',
-    problem: beforeContent(faultOfRefusal(kind, { error, fields, retryAfterMs })),
+    problem: problemBeforeContent(faultOfRefusal(kind, { error, fields, retryAfterMs })),
     failsOnEveryLane: SAME_ELSEWHERE.has(kind),
     mayBeBilled: false,
     verdict: verdictOfRefusal(kind, error, retryAfterMs),
     refusesSeals: refusesSeals(error),
-    ...(error.malformedOutput ? { malformedOutput: true } : {}),
+    malformedOutput: error.malformedOutput,
   }
 }
 
 /** An error inside an answer has no status. */
 const withoutStatus = (error: UpstreamError): ProviderError => ({ ...error, status: undefined, param: error.param })
 
-export const refusedInside = (error: UpstreamError, fields: RequestFields): FailedLane =>
-  refused(withoutStatus(error), fields)
+export const refusedInAnswer = (error: UpstreamError, fields: RequestFields): FailedLane =>
+  refusedByProvider(withoutStatus(error), fields)
 
-export function faultInside(inside: UpstreamError, fields: RequestFields): LaneFault {
+export function faultInAnswer(inside: UpstreamError, fields: RequestFields): LaneFault {
   const error = withoutStatus(inside)
   return faultOfRefusal(classifyRefusal(error), { error, fields, retryAfterMs: error.retryAfterMs })
 }
@@ -116,9 +120,10 @@ function quoting({ message }: ProviderError): { readonly quote?: string } {
 }
 
 /**
- * For example a 429: `classifyRefusal` names it `throttled` (or `credential`, if the provider's account has no quota). The lane's
- * circuit opens as `busy` for its Retry-After, else for a second that doubles; `attempt-lanes.ts` calls the next lane. If all
- * lanes fail, the client gets `upstream_busy`, a 429 with Retry-After, and pays nothing.
+ * What a provider's error status does, for example a 429: `classifyRefusal` names it `throttled` (or `credential`, if the
+ * provider's account has no quota). `verdictOfRefusal` opens the lane's circuit as `busy` for its Retry-After, else for a second
+ * that doubles (`BUSY` in `routing/circuit-breaker.ts`). `attempt-lanes.ts` fails over to the next lane. If all lanes fail, the
+ * client gets `upstream_busy`, a 429 with Retry-After, and pays nothing.
  */
 function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Refusal): LaneFault {
   switch (kind) {
@@ -159,9 +164,9 @@ function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Ref
     }
     case 'failed': {
       const { status } = error
-      if (status === undefined) return overloaded('The provider failed with a server error.')
+      if (status === undefined) return overloadedFault('The provider failed with a server error.')
       const how = OVERLOADED_STATUS.has(status) ? 'is overloaded' : 'failed with a server error'
-      return overloaded(`The provider ${how} (status ${status}).`)
+      return overloadedFault(`The provider ${how} (status ${status}).`)
     }
   }
 }
@@ -177,13 +182,15 @@ const FILTER_CODES: ReadonlySet<unknown> = new Set(['invalid_prompt', 'bio_polic
 const OVERLOADED_STATUS: ReadonlySet<number> = new Set([503, 529])
 
 export function faultOfFailure({ reason, expired }: UpstreamFailed): LaneFault {
-  if (reason === 'timeout') return timedOut(expired)
-  return overloaded(reason === 'broken-off' ? CONNECTION_BROKE : 'Connection error: the provider could not be reached.')
+  if (reason === 'timeout') return timeoutFault(expired)
+  return overloadedFault(
+    reason === 'broken-off' ? CONNECTION_BROKE : 'Connection error: the provider could not be reached.',
+  )
 }
 
 export const CONNECTION_BROKE = 'Connection error: the connection to the provider broke.'
 
-export function timedOut(phase: DeadlinePhase | undefined): LaneFault {
+export function timeoutFault(phase: DeadlinePhase | undefined): LaneFault {
   const what = `The provider timed out${phase === undefined ? '' : ` (${phase})`}.`
   return { code: 'upstream_timeout', what, retryAfterSeconds: 1 }
 }
@@ -191,7 +198,11 @@ export function timedOut(phase: DeadlinePhase | undefined): LaneFault {
 /** `what` is meant for the operator; the client can only retry. */
 export const invalidAnswer = (what: string): string => `Server error: the provider's answer is not valid: ${what}.`
 
-export const overloaded = (what: string): LaneFault => ({ code: 'server_is_overloaded', what, retryAfterSeconds: 1 })
+export const overloadedFault = (what: string): LaneFault => ({
+  code: 'server_is_overloaded',
+  what,
+  retryAfterSeconds: 1,
+})
 
 /** The problem of a turn whose lanes have all failed. */
 export function commonProblem(problems: readonly Problem[]): Problem {
@@ -199,7 +210,7 @@ export function commonProblem(problems: readonly Problem[]): Problem {
   const isCommon = first !== undefined && problems.every(({ code }) => code === first.code)
   return isCommon
     ? first
-    : beforeContent(overloaded('Every provider of this model is overloaded or failed with a server error.'))
+    : problemBeforeContent(overloadedFault('Every provider of this model is overloaded or failed with a server error.'))
 }
 
 /** The names of the input in all protocols, up to the first dot or bracket. */

@@ -71,7 +71,7 @@ describe('the cache', () => {
   })
 
   it('leaves an account with an open hold where it is, even a hold of nothing', () => {
-    const turn = { requestId: 'req_1' as RequestId, account: 3 as AccountRow, hold: 0n } as OpenTurn
+    const turn = { requestId: 'req_1' as RequestId, account: 3 as AccountRow, heldAmount: 0n } as OpenTurn
     ledgerState.turns.set(turn.requestId, turn)
     nowMicros += HOUR
     cache.evict(0)

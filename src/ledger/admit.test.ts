@@ -7,17 +7,18 @@ import type { NanoUsd } from '../model/money.ts'
 
 const bench = useLedger()
 
-const overlap = async (limits: readonly AppliedLimit[] = []) => (await bench.admit({ limits })).overlap
+const mayCallBeforeDurable = async (limits: readonly AppliedLimit[] = []) =>
+  (await bench.admit({ limits })).mayCallBeforeDurable
 
-describe('rights that change between their judgement and the decision', () => {
+describe('a caller that changes between its check and the decision', () => {
   it('refuse a turn, which holds nothing then', async () => {
     await bench.credit(HOLD * 2n)
-    const rights = { changes: 7 }
-    const judged = { rights, at: rights.changes }
-    expect(await bench.ledger.admit(bench.request(), judged)).toMatchObject({ kind: 'admitted' })
-    rights.changes += 1
-    const refusal = { kind: 'rights-changed' }
-    expect(await bench.ledger.admit(bench.request(), judged)).toEqual({ kind: 'refused', refusal, statuses: [] })
+    const callers = { changes: 7 }
+    const check = { callers, changesBefore: callers.changes }
+    expect(await bench.ledger.admit(bench.request(), check)).toMatchObject({ kind: 'admitted' })
+    callers.changes += 1
+    const refusal = { kind: 'caller-changed' }
+    expect(await bench.ledger.admit(bench.request(), check)).toEqual({ kind: 'refused', refusal, statuses: [] })
     expect((await bench.ledger.accountStatus(bench.account)).held).toBe(HOLD)
   })
 })
@@ -25,8 +26,8 @@ describe('rights that change between their judgement and the decision', () => {
 describe('asking the provider before the hold is durable', () => {
   it('is allowed while twenty more such holds are affordable', async () => {
     await bench.credit(HOLD * 22n - 1n)
-    expect(await overlap()).toBe(true)
-    expect(await overlap()).toBe(false)
+    expect(await mayCallBeforeDurable()).toBe(true)
+    expect(await mayCallBeforeDurable()).toBe(false)
   })
 
   it('is not near the edge of a window or a spend cap, however much the wallet has', async () => {
@@ -40,20 +41,21 @@ describe('asking the provider before the hold is durable', () => {
     await bench.credit(HOLD * 1000n)
     const near = allowance('quota', HOLD * 22n - 1n)
     await bench.ledger.assignPlan({ account: bench.account, plan: 'p', windows: [near], endsAt: undefined })
-    const builder = async () => (await bench.admit({ kind: 'builder', allowances: [near] })).overlap
+    const builder = async () => (await bench.admit({ kind: 'builder', allowances: [near] })).mayCallBeforeDurable
     expect([await builder(), await builder()]).toEqual([true, false])
-    const capped = async () => (await bench.admit({ allowances: [allowance('cap', HOLD * 22n - 1n)] })).overlap
+    const capped = async () =>
+      (await bench.admit({ allowances: [allowance('cap', HOLD * 22n - 1n)] })).mayCallBeforeDurable
     expect([await capped(), await capped()]).toEqual([true, false])
   })
 
   it('is not near the edge of any limit, however much money there is', async () => {
     await bench.credit(HOLD * 1000n)
-    expect(await overlap([limitOf('requests', 21, 1)])).toBe(true)
-    expect(await overlap([limitOf('requests', 21, 1)])).toBe(false)
-    expect(await overlap([limitOf('tokens', 21_000, 1000)])).toBe(true)
-    expect(await overlap([limitOf('tokens', 21_000, 1000)])).toBe(false)
-    expect(await overlap([limitOf('concurrent', 21, 1)])).toBe(true)
-    expect(await overlap([limitOf('concurrent', 21, 1)])).toBe(false)
-    expect(await overlap([])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('requests', 21, 1)])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('requests', 21, 1)])).toBe(false)
+    expect(await mayCallBeforeDurable([limitOf('tokens', 21_000, 1000)])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('tokens', 21_000, 1000)])).toBe(false)
+    expect(await mayCallBeforeDurable([limitOf('concurrent', 21, 1)])).toBe(true)
+    expect(await mayCallBeforeDurable([limitOf('concurrent', 21, 1)])).toBe(false)
+    expect(await mayCallBeforeDurable([])).toBe(true)
   })
 })

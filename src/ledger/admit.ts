@@ -5,7 +5,7 @@ import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
 import type { LedgerCore } from './core.ts'
 import type { TurnEnd } from './journal.ts'
-import type { AccountStatusReport, Admission, JudgedRights, SettleOutcome, TakenRequest } from './ledger.ts'
+import type { AccountStatusReport, Admission, CallerCheck, SettleOutcome, TakenRequest } from './ledger.ts'
 import { roomUnder } from './state/allowances.ts'
 import { type AccountState, BrokenRule } from './state/state.ts'
 import { checkLimits, limitStatusesOf, takeLimits } from './state/turn-limits.ts'
@@ -29,10 +29,10 @@ const HOLD_PATIENCE_MS = 5
 const END_PATIENCE_MS = 2
 
 /** Decides limits and hold in one step, on an account in memory. What was decided joins the next batch. */
-export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRights | undefined): Admission {
-  // The account may have been loaded from the file meanwhile: a caller whose rights have changed is judged again.
-  if (judged && judged.rights.changes !== judged.at)
-    return { kind: 'refused', refusal: { kind: 'rights-changed' }, statuses: [] }
+export function admit(core: LedgerCore, request: AdmitRequest, check: CallerCheck | undefined): Admission {
+  // The account may have been loaded from the file meanwhile: a caller that has changed is checked again.
+  if (check && check.callers.changes !== check.changesBefore)
+    return { kind: 'refused', refusal: { kind: 'caller-changed' }, statuses: [] }
   // Nothing waits from here to the enqueue: the state changes only behind a gate that is open.
   if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
   const nowMicros = core.clock.nowMicros()
@@ -40,15 +40,15 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
   const statuses = limitStatusesOf(core.ledgerState, request.limits, nowMicros)
   if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, statuses }
   const { requestId, account } = request
-  const { receipt, cap, hold, changes } = outcome
+  const { receipt, cap, heldAmount, changes } = outcome
   core.attended.add(requestId)
   const durable = core.batcher.enqueue(account, changes, HOLD_PATIENCE_MS)
   return {
     kind: 'admitted',
     cap,
-    amount: hold,
+    heldAmount,
     statuses,
-    overlap: hasHeadroom(core, request, hold, statuses),
+    mayCallBeforeDurable: hasHeadroom(core, request, heldAmount, statuses),
     durable,
     hurry: core.batcher.hurry,
     mark(deliveredTokens) {
@@ -87,7 +87,7 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
         if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
         // The gate may have opened meanwhile, and then only this replay finds the end.
         if (core.gate.open) void replayJournal(core)
-        charged = chargeWithin(hold, owed)
+        charged = chargeWithin(heldAmount, owed)
       }
       const { charge, shortfall } = charged
       return owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
@@ -158,18 +158,18 @@ async function findRecordedEnd(core: LedgerCore, requestId: RequestId, { outcome
 }
 
 /**
- * Whether the account is far from every limit, of money and of rates; what this turn took is counted already. A request
+ * Whether the account is far from every limit, of money and rate limits; what this turn took is counted already. A request
  * with an idempotency key always waits: another request may take the key until the claim is durable.
  */
 function hasHeadroom(
   core: LedgerCore,
   { requestId, limits, claim }: AdmitRequest,
-  hold: NanoUsd,
+  heldAmount: NanoUsd,
   statuses: readonly LimitStatus[],
 ): boolean {
   if (claim) return false
   const turn = core.ledgerState.turns.get(requestId)
-  const needed = hold * BigInt(HEADROOM_TURNS)
+  const needed = heldAmount * BigInt(HEADROOM_TURNS)
   for (const bucket of turn?.buckets ?? []) if (bucket.posted - bucket.held < needed) return false
   for (const { counter } of turn?.counted ?? []) if (roomUnder(counter) < needed) return false
   for (let place = 0; place < statuses.length; place++) {

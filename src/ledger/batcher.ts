@@ -106,7 +106,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
       return
     }
     armed = true
-    // One turn of the event loop, so that all requests of the same socket read join.
+    // One iteration of the event loop, so that all requests of the same socket read join.
     setImmediate(recordGathered)
   }
 

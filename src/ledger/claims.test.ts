@@ -34,8 +34,8 @@ describe('an idempotency key', () => {
   it('is taken with the hold, and ends with the charge', async () => {
     expect(await stateOf()).toBe('free')
     const turn = await claimed()
-    expect(turn.overlap, 'a provider is not called before the key is taken').toBe(false)
-    expect((await bench.admit()).overlap, 'and is called at once without a key').toBe(true)
+    expect(turn.mayCallBeforeDurable, 'a provider is not called before the key is taken').toBe(false)
+    expect((await bench.admit()).mayCallBeforeDurable, 'and is called at once without a key').toBe(true)
     expect(await stateOf()).toBe('running durable')
     const settled = turn.settle({ ...settlement(100n), kept: true })
     await decided()

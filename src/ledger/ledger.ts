@@ -22,8 +22,8 @@ export interface Ledger {
   limitStatuses(limits: readonly AppliedLimit[]): LimitStatus[]
   /** The limit that would refuse now. Also undefined where only admission can know. */
   limitRefusal(limits: readonly AppliedLimit[]): LimitRefusal | undefined
-  /** Refuses with `rights-changed` if the rights have changed since `judged`. */
-  admit(request: AdmitRequest, judged?: JudgedRights): Admission | Promise<Admission>
+  /** Refuses with `caller-changed` if a key or an account has changed since the check. */
+  admit(request: AdmitRequest, check?: CallerCheck): Admission | Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** Counts a request that needs no turn against the request limits. */
   takeRequest(limits: readonly AppliedLimit[]): TakenRequest | Promise<TakenRequest>
@@ -66,18 +66,18 @@ export type Admission =
   | AdmittedTurn
   | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly statuses: readonly LimitStatus[] }
 
-/** When the rights of a caller were judged: `at` is the number of changes to keys and accounts at that moment. */
-export interface JudgedRights {
-  readonly rights: { readonly changes: number }
-  readonly at: number
+/** When a caller was checked: the number of changes to keys and accounts before that. */
+export interface CallerCheck {
+  readonly callers: { readonly changes: number }
+  readonly changesBefore: number
 }
 
 export type AdmissionRefusal =
   | Exclude<AdmitOutcome, { kind: 'held' }>
   /** The reducer did not decide, because the state is being read back. */
   | { readonly kind: 'unavailable' }
-  /** A key or an account has changed since the caller was judged, who has to be judged again. */
-  | { readonly kind: 'rights-changed' }
+  /** A key or an account has changed since the caller was checked: it has to be checked again. */
+  | { readonly kind: 'caller-changed' }
   /** Only PostgreSQL finds this at admission. */
   | { readonly kind: 'account-suspended' | 'account-closed' }
 
@@ -86,10 +86,10 @@ export interface AdmittedTurn {
   readonly kind: 'admitted'
   /** The output cap that the hold covers, sent to the provider. */
   readonly cap: number
-  readonly amount: NanoUsd
+  readonly heldAmount: NanoUsd
   readonly statuses: readonly LimitStatus[]
   /** Whether the provider may be called before the hold is durable, because the account is far from every limit. */
-  readonly overlap: boolean
+  readonly mayCallBeforeDurable: boolean
   /** Never rejects. Anything but `durable` means that the hold was not placed: nothing may be delivered. */
   readonly durable: Promise<Durability>
   /** Something waits for the hold: it is written now instead of with other operations. */

@@ -27,7 +27,7 @@ import {
 import { allowanceStatusOf, closePeriod } from './state/allowances.ts'
 import { assignPlan, endPlan, runningSubscription, transferMoney } from './state/operator-commands.ts'
 import { accountStateOf, type Change, createLedgerState, type LedgerState, PERIOD_ROWS_FROM } from './state/state.ts'
-import { checkLimits, dropFullBuckets, limitStatusesOf } from './state/turn-limits.ts'
+import { checkLimits, dropRecoveredRateLimits, limitStatusesOf } from './state/turn-limits.ts'
 import { auditLedger, freeze } from './verify.ts'
 
 const ACCOUNTS_IN_MEMORY_MAX = 10_000
@@ -56,7 +56,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     accountStatus: (account) => cache.withState(account, statusOf),
     limitStatuses: (limits) => limitStatusesOf(ledgerState, limits, clock.nowMicros()),
     limitRefusal: (limits) => checkLimits(ledgerState, limits, clock.nowMicros()),
-    admit: (request, judged) => cache.withState(request.account, () => admit(core, request, judged)),
+    admit: (request, check) => cache.withState(request.account, () => admit(core, request, check)),
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: core.claims.lookUp,
     allowanceStatuses: (account, allowances) =>
@@ -71,7 +71,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     async sweep() {
       cache.evict(ACCOUNTS_IN_MEMORY_MAX)
       await core.claims.evict()
-      dropFullBuckets(ledgerState, clock.nowMicros())
+      dropRecoveredRateLimits(ledgerState, clock.nowMicros())
       if (!gate.open) return 0
       const resolved = await sweepOrphans()
       if (gate.open) await forgetAllExpiredClaims(core)

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { PriceList } from '../catalog/load-catalog.ts'
 import type { LedgerDb, LedgerTables, PricesTable } from '../db/tables.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import type { Price, Rates } from '../model/price.ts'
+import type { Price, TokenPrices } from '../model/price.ts'
 
 /**
  * Gives every model's price its version: the newest recorded one if nothing changed, else the next. Prices are only added,
@@ -33,46 +33,46 @@ export async function loadPrice(db: Kysely<LedgerTables>, model: string, version
 export const priceFrom = (version: number, terms: string): Price => ({ version, ...readTerms(terms) })
 
 // Exact decimal strings of pico- and nano-dollars in a fixed order, so that equal prices are equal texts.
-interface WrittenRates {
+interface WrittenTokenPrices {
   readonly input: string
   readonly cached_input: string
   readonly cache_write: string
   readonly output: string
 }
-interface WrittenTerms extends WrittenRates {
+interface WrittenTerms extends WrittenTokenPrices {
   readonly per_request: string
-  readonly tiers: readonly (WrittenRates & { readonly above_input_tokens: number })[]
+  readonly tiers: readonly (WrittenTokenPrices & { readonly above_input_tokens: number })[]
 }
 
-const writeRates = (rates: Rates): WrittenRates => ({
-  input: String(rates.input),
-  cached_input: String(rates.cachedInput),
-  cache_write: String(rates.cacheWrite),
-  output: String(rates.output),
+const writeTokenPrices = (prices: TokenPrices): WrittenTokenPrices => ({
+  input: String(prices.input),
+  cached_input: String(prices.cachedInput),
+  cache_write: String(prices.cacheWrite),
+  output: String(prices.output),
 })
 
 function writeTerms(terms: PriceList): string {
   const written: WrittenTerms = {
-    ...writeRates(terms),
+    ...writeTokenPrices(terms),
     per_request: String(terms.perRequest),
-    tiers: terms.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...writeRates(tier) })),
+    tiers: terms.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...writeTokenPrices(tier) })),
   }
   return JSON.stringify(written)
 }
 
-const readRates = (rates: WrittenRates): Rates => ({
-  input: BigInt(rates.input) as PicoPerToken,
-  cachedInput: BigInt(rates.cached_input) as PicoPerToken,
-  cacheWrite: BigInt(rates.cache_write) as PicoPerToken,
-  output: BigInt(rates.output) as PicoPerToken,
+const readTokenPrices = (prices: WrittenTokenPrices): TokenPrices => ({
+  input: BigInt(prices.input) as PicoPerToken,
+  cachedInput: BigInt(prices.cached_input) as PicoPerToken,
+  cacheWrite: BigInt(prices.cache_write) as PicoPerToken,
+  output: BigInt(prices.output) as PicoPerToken,
 })
 
 function readTerms(text: string): PriceList {
   const written = JSON.parse(text) as WrittenTerms
   return {
-    ...readRates(written),
+    ...readTokenPrices(written),
     perRequest: BigInt(written.per_request) as NanoUsd,
-    tiers: written.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...readRates(tier) })),
+    tiers: written.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...readTokenPrices(tier) })),
   }
 }
 

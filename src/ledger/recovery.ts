@@ -74,7 +74,7 @@ function openTurnOf(receipt: OpenReceiptRow, account: AccountState, limits: read
     account: account.account,
     model: receipt.model,
     priceVersion: receipt.price_version,
-    hold: receipt.hold_nano as NanoUsd,
+    heldAmount: receipt.hold_nano as NanoUsd,
     buckets: (JSON.parse(receipt.buckets) as number[]).map((row) => {
       const bucket = held.find((candidate) => candidate.row === row)
       if (bucket) return bucket

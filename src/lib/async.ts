@@ -7,7 +7,7 @@ export const pauseIdly = (ms: number): Promise<void> => new Promise((resolve) =>
  * Calls back when the event loop has read its sockets once. After the process was suspended, timers fire before anything that
  * arrived meanwhile is read.
  */
-export function afterLoopTurn(then: () => void): () => void {
+export function afterSocketsRead(then: () => void): () => void {
   // The first setImmediate may run before the loop reads its sockets, the second runs after it.
   let immediate = setImmediate(() => {
     immediate = setImmediate(then)
@@ -15,7 +15,7 @@ export function afterLoopTurn(then: () => void): () => void {
   return () => clearImmediate(immediate)
 }
 
-/** Lets one waiter pass in each turn of the event loop, so that many waiters delay other work by one at a time. */
+/** Lets one waiter pass in each iteration of the event loop, so that many waiters delay other work by one at a time. */
 export function createTurnstile(): () => Promise<void> {
   const waiting: (() => void)[] = []
   const letOnePass = () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { CALLER } from '../../test/fixtures/model/caller.ts'
-import type { Caller, LimitRates } from '../model/caller.ts'
+import type { Caller, RateLimits } from '../model/caller.ts'
 import type { AccountRow, KeyRow } from '../model/ids.ts'
 import { type ConfiguredLimits, limitsForTurn, limitsOfCaller } from './limits.ts'
 
-const callerWith = (limits: LimitRates): Caller => ({
+const callerWith = (limits: RateLimits): Caller => ({
   ...CALLER,
   account: 7 as AccountRow,
   key: 9 as KeyRow,

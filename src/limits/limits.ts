@@ -1,16 +1,16 @@
 import { createLruMap } from '../lib/collections.ts'
 import { networkOf } from '../lib/network.ts'
-import { type RateRule, takeFromRate } from '../lib/rates.ts'
-import type { AppliedLimit, Caller, LimitKind, LimitRates, LimitScope, LimitStatus } from '../model/caller.ts'
+import { type RateLimit, takeFromRateLimit } from '../lib/rate-limit.ts'
+import type { AppliedLimit, Caller, LimitKind, LimitScope, LimitStatus, RateLimits } from '../model/caller.ts'
 
 /** The limits of the operator's configuration. A key's own limits replace those for keys. */
 export interface ConfiguredLimits {
-  readonly key: LimitRates
-  readonly account: LimitRates
+  readonly key: RateLimits
+  readonly account: RateLimits
   /** One account with one model. */
-  readonly accountModel: LimitRates
+  readonly accountModel: RateLimits
   /** All accounts together with one model. */
-  readonly model: LimitRates
+  readonly model: RateLimits
 }
 
 interface TurnSize {
@@ -55,7 +55,7 @@ export function limitsOfCaller(configured: ConfiguredLimits, caller: Caller): Ca
   const known = limitsOfCallers.get(caller)
   if (known?.configured === configured) return known
   const all = [
-    ...limitsOn('key', `key:${caller.key}`, ratesOfKey(configured.key, caller.limits)),
+    ...limitsOn('key', `key:${caller.key}`, rateLimitsOfKey(configured.key, caller.limits)),
     ...limitsOn('account', `account:${caller.account}`, configured.account),
   ]
   const withoutTokens = all.filter(({ kind }) => kind !== 'tokens')
@@ -64,8 +64,11 @@ export function limitsOfCaller(configured: ConfiguredLimits, caller: Caller): Ca
   return made
 }
 
-/** A configured burst belongs to its configured rate, and does not apply to a key's own rate. */
-export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitRates, own: LimitRates): LimitRates {
+/** A configured burst belongs to its configured limit, and does not apply to a key's own limit. */
+export function rateLimitsOfKey(
+  { requestsBurst, tokensBurst, ...configured }: RateLimits,
+  own: RateLimits,
+): RateLimits {
   return {
     ...configured,
     ...(requestsBurst !== undefined && own.requestsPerMinute === undefined && { requestsBurst }),
@@ -74,16 +77,16 @@ export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitR
   }
 }
 
-function limitsOn(scope: LimitScope, owner: string, rates: LimitRates): AppliedLimit[] {
+function limitsOn(scope: LimitScope, owner: string, rateLimits: RateLimits): AppliedLimit[] {
   const limits: AppliedLimit[] = []
   const add = (kind: LimitKind, limit: number | undefined, burst = limit) => {
     const cost = kind === 'tokens' ? 0 : 1
     if (limit !== undefined && burst !== undefined)
       limits.push({ scope, kind, subject: `${owner}:${kind}`, limit, burst, cost })
   }
-  add('requests', rates.requestsPerMinute, rates.requestsBurst)
-  add('tokens', rates.tokensPerMinute, rates.tokensBurst)
-  add('concurrent', rates.concurrent)
+  add('requests', rateLimits.requestsPerMinute, rateLimits.requestsBurst)
+  add('tokens', rateLimits.tokensPerMinute, rateLimits.tokensBurst)
+  add('concurrent', rateLimits.concurrent)
   return limits
 }
 
@@ -118,8 +121,8 @@ function formatDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${seconds}` : seconds
 }
 
-/** Rate limits by the network of an address. */
-export interface AddressRates {
+/** A rate limit for each network of addresses. */
+export interface AddressLimiter {
   take(address: string): { readonly kind: 'taken' } | AddressRefusal
   /** Networks whose burst is not full again yet. */
   readonly size: number
@@ -131,10 +134,10 @@ interface AddressRefusal {
   readonly waitMs: number
 }
 
-interface AddressRateOptions {
+interface AddressLimiterOptions {
   readonly nowMicros: () => number
   /** Of the current configuration; without a rule every request passes. */
-  readonly rule: () => RateRule | undefined
+  readonly rule: () => RateLimit | undefined
   readonly networksMax?: number
 }
 
@@ -143,7 +146,11 @@ const NETWORKS_MAX = 100_000
 /** Bounds the tidying that one request pays for. */
 const FORGOTTEN_AT_ONCE = 100
 
-export function createAddressRates({ nowMicros, rule, networksMax = NETWORKS_MAX }: AddressRateOptions): AddressRates {
+export function createAddressLimiter({
+  nowMicros,
+  rule,
+  networksMax = NETWORKS_MAX,
+}: AddressLimiterOptions): AddressLimiter {
   const reachedAt = createLruMap<string, number>(networksMax)
 
   /** The network that has been quiet longest comes first; the burst bounds how long a network has to wait. */
@@ -162,7 +169,7 @@ export function createAddressRates({ nowMicros, rule, networksMax = NETWORKS_MAX
       const now = nowMicros()
       forgetRecovered(now)
       const network = networkOf(address)
-      const decision = takeFromRate(applied, reachedAt.get(network) ?? now, 1, now)
+      const decision = takeFromRateLimit(applied, reachedAt.get(network) ?? now, 1, now)
       if (decision.kind === 'taken') {
         reachedAt.set(network, decision.reachedAt)
         return decision

@@ -60,13 +60,13 @@ function evenPeriod(at: number, ms: number, origin: number): Period {
 function monthAt(at: number, day: number): Period {
   const date = new Date(at)
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
-  const turn = turnOf(year, month, day)
-  return at >= turn
-    ? { start: turn, end: turnOf(year, month + 1, day) }
-    : { start: turnOf(year, month - 1, day), end: turn }
+  const start = monthStart(year, month, day)
+  return at >= start
+    ? { start, end: monthStart(year, month + 1, day) }
+    : { start: monthStart(year, month - 1, day), end: start }
 }
 
-function turnOf(year: number, month: number, day: number): number {
+function monthStart(year: number, month: number, day: number): number {
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
   return Date.UTC(year, month, Math.min(day, lastDay))
 }

@@ -15,7 +15,7 @@ export interface Caller {
   /** Model ids or globs; undefined means every model of this kind. */
   readonly models: readonly string[] | undefined
   /** Limits of the key; configured defaults fill in the rest. */
-  readonly limits: LimitRates
+  readonly limits: RateLimits
   /** Spend caps of the key. */
   readonly caps: readonly Allowance[]
   /** The running subscription that a builder key draws on. */
@@ -32,7 +32,7 @@ export interface CallerPlan {
 export type ClientProgram = 'codex' | 'opencode'
 
 /** Limits of a key, an account or a model. */
-export interface LimitRates {
+export interface RateLimits {
   readonly requestsPerMinute?: number
   /** By default one minute's worth. */
   readonly requestsBurst?: number

@@ -1,5 +1,6 @@
 import type { AccountId } from './ids.ts'
 import type { Usage } from './price.ts'
+import type { LaneWire } from './wire.ts'
 
 /**
  * A piece of an answer, independent of protocols. Adapters decode it from a lane's frames, encoders write a client's frames
@@ -62,17 +63,6 @@ export interface TokenLogprob {
   readonly bytes: readonly number[] | undefined
   readonly top: readonly Omit<TokenLogprob, 'top'>[]
 }
-
-/**
- * The protocols that providers speak over the network. A new one needs its folder in `protocols/`, a row in `protocols/codecs.ts`
- * and in `providers/provider-kinds.ts`, and its dialects in `config/upstream-schema.ts`; the compiler asks for the rows.
- */
-const LANE_WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
-export type LaneWire = (typeof LANE_WIRES)[number]
-
-/** The built-in demo runs in this process, and speaks Chat. */
-export const WIRES = [...LANE_WIRES, 'demo'] as const
-export type Wire = (typeof WIRES)[number]
 
 /** Content sealed for one purpose does not open for another. */
 export type SealPurpose = 'reasoning' | 'compaction'

@@ -1,7 +1,7 @@
 import { type NanoUsd, nanoFromPico, type PicoPerToken, picoFromNano } from './money.ts'
 
 /** The price of a token of each class. The catalogue fills in an absent cached or cache-write price with `input`. */
-export interface Rates {
+export interface TokenPrices {
   readonly input: PicoPerToken
   readonly cachedInput: PicoPerToken
   readonly cacheWrite: PicoPerToken
@@ -9,12 +9,12 @@ export interface Rates {
 }
 
 /** Applies to the whole request if its total input is above the threshold. */
-interface PriceTier extends Rates {
+interface PriceTier extends TokenPrices {
   readonly aboveInputTokens: number
 }
 
 /** One version of a model's price. The hold freezes the version, so that a change has no effect on running turns. */
-export interface Price extends Rates {
+export interface Price extends TokenPrices {
   readonly version: number
   readonly perRequest: NanoUsd
   /** Sorted by threshold, lowest first. */
@@ -24,7 +24,7 @@ export interface Price extends Rates {
 export const isFree = (price: Price): boolean =>
   price.perRequest === 0n &&
   [price, ...price.tiers].every(
-    (rates) => rates.input === 0n && rates.cachedInput === 0n && rates.cacheWrite === 0n && rates.output === 0n,
+    (prices) => prices.input === 0n && prices.cachedInput === 0n && prices.cacheWrite === 0n && prices.output === 0n,
   )
 
 /**
@@ -34,7 +34,7 @@ export const isFree = (price: Price): boolean =>
 export interface HoldTerms {
   /** Input bound × the dearest input class of the dearest tier that the input bound can reach. */
   readonly inputPico: bigint
-  /** Output rate of the dearest reachable tier × the number of choices. */
+  /** Output price of the dearest reachable tier × the number of choices. */
   readonly outputPicoPerToken: bigint
   readonly perRequest: NanoUsd
 }
@@ -47,7 +47,7 @@ export interface ChosenCapTerms {
   readonly tokensMin: number
 }
 
-export const holdFor = (terms: HoldTerms, outputCap: number): NanoUsd =>
+export const heldAmountFor = (terms: HoldTerms, outputCap: number): NanoUsd =>
   (nanoFromPico(terms.inputPico + BigInt(outputCap) * terms.outputPicoPerToken) + terms.perRequest) as NanoUsd
 
 /** How many output tokens `money` covers after the input bound; undefined when it does not cover the input. */

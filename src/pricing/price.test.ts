@@ -1,16 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import { holdFor, type Price } from '../model/price.ts'
+import { heldAmountFor, type Price } from '../model/price.ts'
 import { clampUsage, holdTermsFor, INPUT_TOKENS_BELIEVED, inputBound, priceUsage } from './price.ts'
 
-const rate = fc.bigInt({ min: 0n, max: 100_000_000n }).map((pico) => pico as PicoPerToken)
-const rates = fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate })
+const tokenPrice = fc.bigInt({ min: 0n, max: 100_000_000n }).map((pico) => pico as PicoPerToken)
+const tokenPrices = fc.record({
+  input: tokenPrice,
+  cachedInput: tokenPrice,
+  cacheWrite: tokenPrice,
+  output: tokenPrice,
+})
 const prices: fc.Arbitrary<Price> = fc
   .record({
-    base: rates,
+    base: tokenPrices,
     perRequest: fc.bigInt({ min: 0n, max: 1_000_000n }),
-    tiers: fc.uniqueArray(fc.record({ aboveInputTokens: fc.integer({ min: 1, max: 300_000 }), rates }), {
+    tiers: fc.uniqueArray(fc.record({ aboveInputTokens: fc.integer({ min: 1, max: 300_000 }), tokenPrices }), {
       maxLength: 3,
       selector: (tier) => tier.aboveInputTokens,
     }),
@@ -20,7 +25,7 @@ const prices: fc.Arbitrary<Price> = fc
     version: 1,
     perRequest: perRequest as NanoUsd,
     tiers: tiers
-      .map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...tier.rates }))
+      .map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...tier.tokenPrices }))
       .sort((a, b) => a.aboveInputTokens - b.aboveInputTokens),
   }))
 
@@ -49,7 +54,7 @@ describe('the ceiling of a turn', () => {
           const { cost, tier } = priceUsage(price, usage)
           if (tier > 0) tiered++
           if (usage.estimated) clamped++
-          expect(cost).toBeLessThanOrEqual(holdFor(holdTermsFor(price, bound, choices), cap))
+          expect(cost).toBeLessThanOrEqual(heldAmountFor(holdTermsFor(price, bound, choices), cap))
           expect(cost).toBeGreaterThanOrEqual(0n)
         },
       ),

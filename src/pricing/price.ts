@@ -1,17 +1,24 @@
 import { type NanoUsd, nanoFromPico } from '../model/money.ts'
-import { type HoldTerms, inputTokensOf, type MeteredUsage, type Price, type Rates, type Usage } from '../model/price.ts'
+import {
+  type HoldTerms,
+  inputTokensOf,
+  type MeteredUsage,
+  type Price,
+  type TokenPrices,
+  type Usage,
+} from '../model/price.ts'
 import { partBound, type SizedInput, type TokensOfInput } from './estimate.ts'
 
 /** The cost of the usage, and the threshold of its tier (0 for the base price). Rounded up once, at the end. */
 export function priceUsage(price: Price, usage: Usage): { readonly cost: NanoUsd; readonly tier: number } {
   const total = inputTokensOf(usage)
   const tier = price.tiers.findLast((candidate) => total > candidate.aboveInputTokens)
-  const rates: Rates = tier ?? price
+  const prices: TokenPrices = tier ?? price
   const pico =
-    BigInt(usage.uncachedInput) * rates.input +
-    BigInt(usage.cachedInput) * rates.cachedInput +
-    BigInt(usage.cacheWrite) * rates.cacheWrite +
-    BigInt(usage.output) * rates.output
+    BigInt(usage.uncachedInput) * prices.input +
+    BigInt(usage.cachedInput) * prices.cachedInput +
+    BigInt(usage.cacheWrite) * prices.cacheWrite +
+    BigInt(usage.output) * prices.output
   return { cost: (nanoFromPico(pico) + price.perRequest) as NanoUsd, tier: tier?.aboveInputTokens ?? 0 }
 }
 
@@ -36,14 +43,14 @@ export function inputBound({ inputSize: size, otherInputs }: SizedInput, model: 
 
 /**
  * The maximum cost of a turn, as a line over its output cap: the input bound in its dearest class and the output at its dearest
- * rate, in every tier that the bound can reach. Which class the provider will report is not known before.
+ * price, in every tier that the bound can reach. Which class the provider will report is not known before.
  */
 export function holdTermsFor(price: Price, boundTokens: number, choices: number): HoldTerms {
   const tiers = price.tiers.filter(({ aboveInputTokens }) => boundTokens > aboveInputTokens)
   let dearestInput = 0n
   let dearestOutput = 0n
   for (const { input, cachedInput, cacheWrite, output } of [price, ...tiers]) {
-    for (const rate of [input, cachedInput, cacheWrite]) if (rate > dearestInput) dearestInput = rate
+    for (const inputPrice of [input, cachedInput, cacheWrite]) if (inputPrice > dearestInput) dearestInput = inputPrice
     if (output > dearestOutput) dearestOutput = output
   }
   return {
@@ -63,7 +70,7 @@ interface UsageBounds {
 }
 
 /**
- * A count beyond the bound is a fault of the provider, not a debt of the client: it is cut to the bound and flagged as an
+ * A count beyond the bound is a fault of the provider, not a debt of the client: it is lowered to the bound and flagged as an
  * estimate. A count of input is believed as far as some model can have read that much. Counts that contradict their own total are
  * flagged too.
  */

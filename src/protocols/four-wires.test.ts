@@ -7,8 +7,8 @@ import { LANE_WIRES } from '../../test/fuzz/streams/hostile-streams.ts'
 import { type Played, playEncoder } from '../../test/fuzz/streams/play-encoder.ts'
 import { chatEncoder, readerOf } from '../../test/fuzz/streams/play-stream.ts'
 import { deliveredIn } from '../../test/translation-gaps/turns.ts'
-import type { LaneWire } from '../model/event.ts'
 import type { Protocol } from '../model/turn.ts'
+import type { LaneWire } from '../model/wire.ts'
 
 const SEED = 20_272
 const RUNS = 300

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { call, conversationOf, message, result } from '../../test/fixtures/protocols/conversation.ts'
 import { laneTarget } from '../../test/fixtures/protocols/lane-target.ts'
 import type { Conversation } from '../model/conversation.ts'
-import { codecs } from './codecs.ts'
+import { codecs } from './wires.ts'
 
 /** About what the door lets in of each. */
 const many = <Value>(count: number, make: (at: number) => Value): Value[] =>

@@ -150,7 +150,7 @@ const ADDRESS_ATTEMPT_MS = 1000
  */
 export function createGuardedConnector(deps: ConnectorDeps, upstream: Upstream): buildConnector.connector {
   const connect = deps.buildConnector({
-    timeout: upstream.timeouts.connectMs,
+    timeout: upstream.timeouts.connectTimeoutMs,
     allowH2: false,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type DeadlinePhase, Deadlines, timeLimitsOf } from './deadlines.ts'
 
-const TIMEOUTS = { connectMs: 5, firstByteMs: 120, jsonAnswerMs: 1100, idleMs: 90, noProgressMs: 300, totalMs: 1800 }
+const TIMEOUTS = {
+  connectTimeoutMs: 5,
+  firstByteTimeoutMs: 120,
+  jsonAnswerTimeoutMs: 1100,
+  idleTimeoutMs: 90,
+  noProgressTimeoutMs: 300,
+  totalTimeoutMs: 1800,
+}
 const DATA = Buffer.from('data: x\n\n')
 const PING = Buffer.from(': ping\n\n')
 
@@ -144,7 +151,7 @@ describe('a suspended process', () => {
     )
     deadlines.headArrived()
     clock.now += ms
-    vi.advanceTimersByTime(TIMEOUTS.idleMs)
+    vi.advanceTimersByTime(TIMEOUTS.idleTimeoutMs)
     const pass = (more: number) => {
       for (let n = 0; n < more; n++) {
         clock.now++
@@ -158,7 +165,7 @@ describe('a suspended process', () => {
     const { deadlines, expired, pass } = stopped(60_000)
     expect(expired).toEqual([])
     deadlines.bytesArrived(DATA)
-    pass(TIMEOUTS.idleMs - 5)
+    pass(TIMEOUTS.idleTimeoutMs - 5)
     expect(expired).toEqual([])
     pass(10)
     expect(expired).toEqual(['idle'])
@@ -168,11 +175,11 @@ describe('a suspended process', () => {
     const { deadlines, expired, pass } = stopped(60_000)
     for (let n = 0; n < 20; n++) {
       deadlines.bytesArrived(DATA)
-      pass(TIMEOUTS.idleMs - 5)
+      pass(TIMEOUTS.idleTimeoutMs - 5)
     }
     expect(expired).toEqual([])
     deadlines.bytesArrived(DATA)
-    pass(TIMEOUTS.totalMs)
+    pass(TIMEOUTS.totalTimeoutMs)
     expect(expired).toHaveLength(1)
   })
 
@@ -194,7 +201,7 @@ test('one timer serves any number of bytes', () => {
 /** Whether each chunk is a keep-alive: after one, the time without progress goes on. */
 const judged = (...chunks: string[]) =>
   chunks.map((chunk, index) => {
-    const { deadlines, pass, expired } = running('stream', { ...TIMEOUTS, idleMs: 1000 })
+    const { deadlines, pass, expired } = running('stream', { ...TIMEOUTS, idleTimeoutMs: 1000 })
     deadlines.headArrived()
     for (const earlier of chunks.slice(0, index)) deadlines.bytesArrived(Buffer.from(earlier))
     pass(200)

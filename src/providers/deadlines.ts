@@ -1,5 +1,5 @@
 import type { UpstreamTimeouts } from '../catalog/catalog.ts'
-import { afterLoopTurn } from '../lib/async.ts'
+import { afterSocketsRead } from '../lib/async.ts'
 import type { Delivery } from '../model/turn.ts'
 
 /** What a call was waiting for when its time was up. */
@@ -8,21 +8,22 @@ export type DeadlinePhase = 'connect' | 'first-byte' | 'idle' | 'no-progress' | 
 /** The time limits of the calls of one upstream with one delivery. */
 export interface TimeLimits {
   readonly isStream: boolean
-  readonly firstByteMs: number
-  readonly idleMs: number
-  readonly noProgressMs: number
-  readonly totalMs: number
+  readonly firstByteTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly noProgressTimeoutMs: number
+  readonly totalTimeoutMs: number
   /** Checked so often, no deadline that begins after the timer was set is late, and the timer never has to be set again. */
   readonly checkEveryMs: number
 }
 
-export function timeLimitsOf({ idleMs, totalMs, ...timeouts }: UpstreamTimeouts, delivery: Delivery): TimeLimits {
+export function timeLimitsOf(timeouts: UpstreamTimeouts, delivery: Delivery): TimeLimits {
+  const { idleTimeoutMs, totalTimeoutMs } = timeouts
   const isStream = delivery === 'stream'
   // A JSON answer may send nothing, or only blanks, for as long as a whole call. Once it has begun it has no reason to stop.
-  const firstByteMs = isStream ? timeouts.firstByteMs : timeouts.jsonAnswerMs
-  const noProgressMs = isStream ? timeouts.noProgressMs : totalMs
-  const checkEveryMs = Math.min(firstByteMs, idleMs, noProgressMs, totalMs)
-  return { isStream, firstByteMs, idleMs, noProgressMs, totalMs, checkEveryMs }
+  const firstByteTimeoutMs = isStream ? timeouts.firstByteTimeoutMs : timeouts.jsonAnswerTimeoutMs
+  const noProgressTimeoutMs = isStream ? timeouts.noProgressTimeoutMs : totalTimeoutMs
+  const checkEveryMs = Math.min(firstByteTimeoutMs, idleTimeoutMs, noProgressTimeoutMs, totalTimeoutMs)
+  return { isStream, firstByteTimeoutMs, idleTimeoutMs, noProgressTimeoutMs, totalTimeoutMs, checkEveryMs }
 }
 
 /** A timer that is so late was not delayed by work: the process was suspended, or its machine was. */
@@ -39,7 +40,7 @@ export class Deadlines {
   #byteAt: number | undefined
   #progressAt: number
   /** What the next chunk continues. */
-  #line: Line
+  #line: LineKind
   #timer: NodeJS.Timeout
   #checkAt: number
   #cancelExpiry: (() => void) | undefined
@@ -91,7 +92,7 @@ export class Deadlines {
     // While the process was suspended, the total time stood still: it says nothing about the provider.
     if (now - this.#checkAt > SUSPENDED_MICROS) this.#startedAt += now - this.#checkAt
     if (this.#nearest().at > now) this.#checkLater(now)
-    else this.#cancelExpiry = afterLoopTurn(() => this.#expire())
+    else this.#cancelExpiry = afterSocketsRead(() => this.#expire())
   }
 
   #checkLater(now: number): void {
@@ -109,19 +110,19 @@ export class Deadlines {
   }
 
   #nearest(): { readonly at: number; readonly waitedFor: DeadlinePhase } {
-    const { firstByteMs, idleMs, noProgressMs, totalMs } = this.#limits
-    let at = this.#startedAt + totalMs * 1000
+    const { firstByteTimeoutMs, idleTimeoutMs, noProgressTimeoutMs, totalTimeoutMs } = this.#limits
+    let at = this.#startedAt + totalTimeoutMs * 1000
     let waitedFor: DeadlinePhase = 'total'
-    if (this.#phase === 'head' && this.#startedAt + firstByteMs * 1000 < at) {
-      at = this.#startedAt + firstByteMs * 1000
+    if (this.#phase === 'head' && this.#startedAt + firstByteTimeoutMs * 1000 < at) {
+      at = this.#startedAt + firstByteTimeoutMs * 1000
       waitedFor = 'first-byte'
     }
-    if (this.#phase === 'body' && this.#progressAt + noProgressMs * 1000 < at) {
-      at = this.#progressAt + noProgressMs * 1000
+    if (this.#phase === 'body' && this.#progressAt + noProgressTimeoutMs * 1000 < at) {
+      at = this.#progressAt + noProgressTimeoutMs * 1000
       waitedFor = 'no-progress'
     }
-    if (this.#phase === 'body' && this.#byteAt !== undefined && this.#byteAt + idleMs * 1000 < at) {
-      at = this.#byteAt + idleMs * 1000
+    if (this.#phase === 'body' && this.#byteAt !== undefined && this.#byteAt + idleTimeoutMs * 1000 < at) {
+      at = this.#byteAt + idleTimeoutMs * 1000
       waitedFor = 'idle'
     }
     return { at, waitedFor }
@@ -149,10 +150,10 @@ export class Deadlines {
 const LINE_FEED = 0x0a
 const COLON = 0x3a
 
-type Line = 'start' | 'comment' | 'data'
+type LineKind = 'start' | 'comment' | 'data'
 
 /** The kind of the next line that is not blank. */
-function lineFrom(chunk: Buffer, from: number): Line {
+function lineFrom(chunk: Buffer, from: number): LineKind {
   for (let at = from; at < chunk.length; at++) {
     const byte = chunk[at]
     if (byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === LINE_FEED) continue

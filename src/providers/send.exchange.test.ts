@@ -5,7 +5,14 @@ import { ProviderExchange } from './send.ts'
 import type { UpstreamOutcome } from './upstream-answer.ts'
 
 const LIMITS = timeLimitsOf(
-  { connectMs: 1000, firstByteMs: 1000, jsonAnswerMs: 1000, idleMs: 1000, noProgressMs: 1000, totalMs: 1000 },
+  {
+    connectTimeoutMs: 1000,
+    firstByteTimeoutMs: 1000,
+    jsonAnswerTimeoutMs: 1000,
+    idleTimeoutMs: 1000,
+    noProgressTimeoutMs: 1000,
+    totalTimeoutMs: 1000,
+  },
   'stream',
 )
 const KiB = 1024

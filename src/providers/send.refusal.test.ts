@@ -285,14 +285,21 @@ describe('a cancelled call', () => {
 })
 
 describe('a call that takes too long', () => {
-  const SHORT = { ...TIMEOUTS, connectMs: 50, firstByteMs: 60, idleMs: 60, noProgressMs: 200, totalMs: 400 }
+  const SHORT = {
+    ...TIMEOUTS,
+    connectTimeoutMs: 50,
+    firstByteTimeoutMs: 60,
+    idleTimeoutMs: 60,
+    noProgressTimeoutMs: 200,
+    totalTimeoutMs: 400,
+  }
 
   test.each<[string, ResolveHost]>([
     ['to resolve', () => new Promise(() => {})],
     ['to shake hands', () => Promise.resolve([{ address: '127.0.0.1', family: 4 }])],
   ])('%s: nothing was sent', async (_, resolve) => {
     const deaf = await silent()
-    const timeouts = { ...SHORT, firstByteMs: 5000, totalMs: 5000 }
+    const timeouts = { ...SHORT, firstByteTimeoutMs: 5000, totalTimeoutMs: 5000 }
     const failed = failedWith(
       await caller({ resolve }).call(upstreamAt(`https://a.example:${deaf.port}/v1`, { timeouts })),
     )
@@ -316,14 +323,14 @@ describe('a call that takes too long', () => {
     ['idle', 'data: one\n\n', 0, {}],
     ['no-progress', ': ping\n\n', 15, {}],
     ['total', 'data: one\n\n', 15, {}],
-    ['total', ': ping\n\n', 15, { noProgressMs: 1000 }],
+    ['total', ': ping\n\n', 15, { noProgressTimeoutMs: 1000 }],
   ])('in its body: %s', async (phase, text, everyMs, more) => {
     const provider = await rawProvider(({ socket }) => {
       socket.write(SSE_HEAD + chunked(text))
       const again = everyMs === 0 ? undefined : setInterval(() => socket.write(chunked(text)), everyMs)
       socket.on('close', () => clearInterval(again))
     })
-    const timeouts = { ...SHORT, idleMs: 150, ...more }
+    const timeouts = { ...SHORT, idleTimeoutMs: 150, ...more }
     const { error } = await readAll(answered(await caller().call(upstreamAt(provider.url, { timeouts }))))
     expect(error).toMatchObject({ name: 'UpstreamTimedOut', phase })
     await until(() => provider.counted.closed === 1)
@@ -339,7 +346,13 @@ describe('a call that takes too long', () => {
         if (at >= frames.length) clearInterval(drip)
       }, 3)
     })
-    const timeouts = { ...SHORT, firstByteMs: 5000, idleMs: 1000, noProgressMs: 5000, totalMs: 10_000 }
+    const timeouts = {
+      ...SHORT,
+      firstByteTimeoutMs: 5000,
+      idleTimeoutMs: 1000,
+      noProgressTimeoutMs: 5000,
+      totalTimeoutMs: 10_000,
+    }
     const { text, error } = await readAll(answered(await caller().call(upstreamAt(provider.url, { timeouts }))))
     expect([text, error]).toEqual(['data: one\n\n', undefined])
   })
@@ -362,7 +375,7 @@ describe('a slow reader', () => {
       go()
     })
     // Long enough for this process to be late itself, and shorter than nobody reads.
-    const timeouts = { ...TIMEOUTS, idleMs: 400, noProgressMs: 400 }
+    const timeouts = { ...TIMEOUTS, idleTimeoutMs: 400, noProgressTimeoutMs: 400 }
     const answer = answered(await caller().call(upstreamAt(provider.url, { timeouts })))
     let before = -1
     await until(async () => {

@@ -2,11 +2,12 @@ import type { Dispatcher } from 'undici'
 import type { Upstream } from '../catalog/catalog.ts'
 import type { StopSignal } from '../lib/async.ts'
 import type { Delivery } from '../model/turn.ts'
+import type { ProviderEndpoint } from '../protocols/shared/codec-types.ts'
 import { AddressRefused, refusalOfBaseUrl } from './address-guard.ts'
 import { Deadlines, type TimeLimits, timeLimitsOf } from './deadlines.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
 import type { OriginPools } from './origin-pools.ts'
-import { headersFor, type ProviderKind, pathBehind, providerKindOf } from './provider-kinds.ts'
+import { headersFor, pathBehind, providerEndpointOf } from './provider-endpoints.ts'
 import {
   type UpstreamBody,
   UpstreamBrokenOff,
@@ -52,14 +53,14 @@ export function createSend(services: SendServices): Send {
     const opened = pools.opened.get(upstream) ?? pools.open(upstream)
     const pool = opened instanceof Promise ? await opened : opened
     if (signal.stopped)
-      return { ...failed('cancelled', `The call of ${upstream.id} was cancelled.`), wasSent: false } as const
+      return { ...failedCall('cancelled', `The call of ${upstream.id} was cancelled.`), wasSent: false } as const
     let path = target.paths[delivery].get(model)
     if (path === undefined) {
-      path = pathBehind(target.url, target.providerKind, { model, delivery })
+      path = pathBehind(target.url, target.endpoint, { model, delivery })
       target.paths[delivery].set(model, path)
     }
     let headers = target.headers[delivery]
-    const { headersOfCall } = target.providerKind
+    const { headersOfCall } = target.endpoint
     if (headersOfCall !== undefined) {
       const own = headersOfCall(body).filter(([name]) => !upstream.headers.has(name))
       headers = [...headers, ...own.flat()]
@@ -75,7 +76,7 @@ export function createSend(services: SendServices): Send {
 interface Target {
   readonly kind: 'target'
   readonly url: URL
-  readonly providerKind: ProviderKind
+  readonly endpoint: ProviderEndpoint
   /** By the provider's name of the model: as many as the configuration names. */
   readonly paths: Readonly<Record<Delivery, Map<string, string>>>
   readonly headers: Readonly<Record<Delivery, string[]>>
@@ -83,21 +84,21 @@ interface Target {
 }
 
 function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamFailed {
-  const providerKind = providerKindOf(upstream)
-  if (providerKind === undefined || upstream.baseUrl === undefined)
+  const endpoint = providerEndpointOf(upstream)
+  if (endpoint === undefined || upstream.baseUrl === undefined)
     throw new Error(`Upstream ${upstream.id} cannot be called: the configuration should have refused it`)
   const url = new URL(upstream.baseUrl)
   const refusal = refusalOfBaseUrl(url, upstream)
   if (refusal !== undefined)
-    return { ...failed('not-sent', `The base_url of ${upstream.id} ${refusal}.`), code: 'ADDRESS_REFUSED' }
+    return { ...failedCall('not-sent', `The base_url of ${upstream.id} ${refusal}.`), code: 'ADDRESS_REFUSED' }
   return {
     kind: 'target',
     url,
-    providerKind,
+    endpoint,
     paths: { json: new Map(), stream: new Map() },
     headers: {
-      json: headersFor(upstream, providerKind, { delivery: 'json', userAgent }),
-      stream: headersFor(upstream, providerKind, { delivery: 'stream', userAgent }),
+      json: headersFor(upstream, endpoint, { delivery: 'json', userAgent }),
+      stream: headersFor(upstream, endpoint, { delivery: 'stream', userAgent }),
     },
     limits: { json: timeLimitsOf(upstream.timeouts, 'json'), stream: timeLimitsOf(upstream.timeouts, 'stream') },
   }
@@ -141,8 +142,8 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   readonly #deadlines: Deadlines
   readonly #signal: StopSignal
   #state: 'open' | 'ended' | Error
-  /** Cuts the connection. Once there is one, part of the request may have been sent. */
-  #cut: ((error: Error) => void) | undefined
+  /** Aborts the request in undici. Once there is a connection, part of the request may have been sent. */
+  #abort: ((error: Error) => void) | undefined
   /** Set with the head of the answer. */
   #resumeSocket: (() => void) | undefined
   /** What has arrived and was not read. */
@@ -150,7 +151,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   #bytes: number
   #isPaused: boolean
   #reader: WaitingReader | undefined
-  /** The reader gets its chunks after this turn of the parser. */
+  /** The reader gets its chunks once the parser has returned. */
   #isGathering: boolean
   /** How much may still come of a released answer. */
   #releasedBytesLeft: number | undefined
@@ -172,7 +173,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   onConnect(abort: (error?: Error) => void): void {
     // Thrown instead of aborted, which would cost the new connection.
     if (this.#state !== 'open') throw new UpstreamCancelled('The call was cancelled before there was a connection.')
-    this.#cut = abort
+    this.#abort = abort
   }
 
   onHeaders(status: number, raw: readonly Buffer[], resume: () => void): boolean {
@@ -212,7 +213,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
       this.#isPaused = true
       this.#deadlines.pause()
     }
-    // After this turn of the parser: the other chunks of the same socket read are gathered first.
+    // Once the parser has returned: the other chunks of the same socket read are gathered first.
     if (this.#reader !== undefined && !this.#isGathering) {
       this.#isGathering = true
       queueMicrotask(() => this.#settleRead())
@@ -228,7 +229,8 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     if (this.#state !== 'open') return
     const hasHead = this.#resumeSocket !== undefined
     this.#end(hasHead ? asBodyError(error) : error)
-    if (!hasHead) this.#settle(describeFailure(error, { upstreamId: this.#upstreamId, sent: this.#cut !== undefined }))
+    if (!hasHead)
+      this.#settle(describeFailure(error, { upstreamId: this.#upstreamId, sent: this.#abort !== undefined }))
   }
 
   read(): Promise<readonly Buffer[]> {
@@ -273,11 +275,11 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     else reader.resolve(this.#take())
   }
 
-  /** Ends the call from our side. Before there is a connection there is nothing to cut: `onConnect` checks the state. */
+  /** Ends the call from our side. Before there is a connection there is nothing to abort: `onConnect` checks the state. */
   #stop(error: Error): void {
     if (this.#state !== 'open') return
     this.onError(error)
-    this.#cut?.(error)
+    this.#abort?.(error)
   }
 
   #end(state: 'ended' | Error): void {
@@ -301,7 +303,7 @@ const WANTED = ['content-type', 'content-encoding', 'retry-after', 'retry-after-
 const LENGTHS = new Set(WANTED.map((name) => name.length))
 const NAMES = new Set(WANTED)
 
-/** `raw` holds names and values in turn. A repeated header becomes one list. */
+/** `raw` holds names and values alternately. A repeated header becomes one list. */
 function readHead(raw: readonly Buffer[]): Record<string, string> {
   const head: Record<string, string> = {}
   for (let at = 0; at + 1 < raw.length; at += 2) {
@@ -316,30 +318,36 @@ function readHead(raw: readonly Buffer[]): Record<string, string> {
   return head
 }
 
-interface FailedCall {
+interface FailureContext {
   readonly upstreamId: string
   /** Part of the request may have been sent. */
   readonly sent: boolean
 }
 
 /** Error messages of libraries contain addresses and more: only their codes are repeated. */
-function describeFailure(error: Error, { upstreamId, sent }: FailedCall): UpstreamFailed {
+function describeFailure(error: Error, { upstreamId, sent }: FailureContext): UpstreamFailed {
   if (error instanceof UpstreamCancelled)
-    return { ...failed('cancelled', `The call of ${upstreamId} was cancelled.`), ...(sent ? {} : { wasSent: false }) }
+    return {
+      ...failedCall('cancelled', `The call of ${upstreamId} was cancelled.`),
+      ...(sent ? {} : { wasSent: false }),
+    }
   if (error instanceof UpstreamRedirected)
-    return failed('redirected', `${upstreamId} answered with a redirect, which is not followed: check its base_url.`)
+    return failedCall(
+      'redirected',
+      `${upstreamId} answered with a redirect, which is not followed: check its base_url.`,
+    )
   const expired = expiredPhase(error, sent)
   if (expired !== undefined)
-    return { ...failed('timeout', `${upstreamId} was too slow: its ${expired} timeout passed.`), expired }
+    return { ...failedCall('timeout', `${upstreamId} was too slow: its ${expired} timeout passed.`), expired }
   const code = codeOf(error)
-  if (error instanceof AddressRefused) return { ...failed('not-sent', `${error.message}.`), code }
+  if (error instanceof AddressRefused) return { ...failedCall('not-sent', `${error.message}.`), code }
   const failure = sent
-    ? failed('broken-off', `${upstreamId} took the request and broke off${BROKEN[code] ?? ''} (${code}).`)
-    : failed('not-sent', `${upstreamId} could not be reached${reachedWords(code)} (${code}).`)
+    ? failedCall('broken-off', `${upstreamId} took the request and broke off${BROKEN[code] ?? ''} (${code}).`)
+    : failedCall('not-sent', `${upstreamId} could not be reached${reachedWords(code)} (${code}).`)
   return { ...failure, code }
 }
 
-const failed = (reason: UpstreamFailed['reason'], message: string): UpstreamFailed => ({
+const failedCall = (reason: UpstreamFailed['reason'], message: string): UpstreamFailed => ({
   kind: 'failed',
   reason,
   message,

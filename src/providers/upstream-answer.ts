@@ -41,7 +41,7 @@ export interface UpstreamBody {
    * socket is one list, so that it becomes one write to the client's.
    */
   read(): Promise<readonly Buffer[]>
-  /** Cuts the connection, so that the provider stops working. */
+  /** Closes the connection, so that the provider stops working. */
   cancel(): void
   /** Waits briefly for the end, which must be near, so that the connection can be used again. */
   release(): void
@@ -92,7 +92,7 @@ export async function readBeginning(body: UpstreamBody): Promise<Buffer> {
   return Buffer.concat(parts).subarray(0, BYTES_MAX)
 }
 
-/** Longer waits are cut to this, because some providers send nonsense. */
+/** Longer waits are lowered to this, because some providers send nonsense. */
 export const WAIT_MAX_MS = 600_000
 
 /** The provider's Retry-After: seconds, a date, or exact milliseconds. Undefined for anything that is not in the future. */

@@ -1,5 +1,5 @@
 import type { Lane, Upstream } from '../catalog/catalog.ts'
-import { createSlidingCount, type SlidingCount } from '../lib/rates.ts'
+import { createSlidingCount, type SlidingCount } from '../lib/rate-limit.ts'
 import type { AccountRow } from '../model/ids.ts'
 
 /** The result of one call. `succeeded` may be followed by `failed`: an answer can break off after it began. */
@@ -7,7 +7,7 @@ export type Verdict =
   | { readonly kind: 'succeeded' }
   /** `forMs`: the provider's own Retry-After, if it sent one. */
   | { readonly kind: 'failed'; readonly forMs?: number | undefined }
-  /** The provider limits requests. `forMs`: its Retry-After, if it sent one. */
+  /** The provider limits requests (429). `forMs`: its Retry-After, if it sent one. */
   | { readonly kind: 'busy'; readonly forMs?: number | undefined }
   | { readonly kind: 'locked-out' }
   /** The response head has arrived, with any status. */
@@ -347,6 +347,7 @@ export interface OpenInterval {
   readonly longestMs: number
 }
 
+/** After a 429 without a Retry-After of a second or more. */
 const BUSY: OpenInterval = { firstMs: 1_000, longestMs: 30_000 }
 const LOCKED_OUT: OpenInterval = { firstMs: 60_000, longestMs: 600_000 }
 /** Nodes that saw the same outage must not all retry in the same moment. */

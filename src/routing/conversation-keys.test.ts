@@ -6,7 +6,7 @@ import { CACHED_BYTES_MIN } from '../pricing/seen-prefixes.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import type { ConversationKeys } from './plan-lanes.ts'
-import { conversationKeys } from './plan-lanes.ts'
+import { conversationKeysOf } from './plan-lanes.ts'
 
 const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
 const callerOf = (account: number) => ({ account }) as Caller
@@ -17,11 +17,11 @@ function chatNames(messages: readonly object[], more: object = {}, account = 1):
   if (scan.kind !== 'scanned') throw new Error(scan.kind)
   const read = parseRequest({ bytes, members: scan.members, value: JSON.parse(bytes.toString()) })
   if (read.kind === 'refused') throw new Error(read.problem.message)
-  return conversationKeys(callerOf(account), read.request, model)
+  return conversationKeysOf(callerOf(account), read.request, model)
 }
 
 const responsesNames = (input: unknown, more: object = {}) =>
-  conversationKeys(callerOf(1), requestOf({ model: 'm', input, ...more }), model)
+  conversationKeysOf(callerOf(1), requestOf({ model: 'm', input, ...more }), model)
 
 const says = (role: string, content: unknown) => ({ role, content })
 const HELLO = says('user', 'Hello')
@@ -109,9 +109,9 @@ describe('conversations are distinguished', () => {
     expect(chatNames([HELLO], {}, 2)).not.toEqual(chatNames([HELLO]))
     const { model: another } = catalogOf(modelDefinition('n')).entries.get('n')!
     const request = requestOf({ model: 'm', input: 'Hello' })
-    expect(conversationKeys(callerOf(1), request, another)).not.toEqual(responsesNames('Hello'))
+    expect(conversationKeysOf(callerOf(1), request, another)).not.toEqual(responsesNames('Hello'))
     const lanes = model.lanes.map((lane) => ({ ...lane, weight: 2 }))
-    expect(conversationKeys(callerOf(1), request, { ...model, lanes })).not.toEqual(responsesNames('Hello'))
+    expect(conversationKeysOf(callerOf(1), request, { ...model, lanes })).not.toEqual(responsesNames('Hello'))
   })
 })
 

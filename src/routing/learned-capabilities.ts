@@ -1,7 +1,7 @@
 import type { Lane } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/collections.ts'
-import { codecs, type LaneDialect } from '../protocols/codecs.ts'
 import { type ProviderError, refusedField } from '../protocols/refusals/provider-error.ts'
+import { codecs, type LaneDialect } from '../protocols/wires.ts'
 
 /**
  * The fields that a lane's server does not accept, learned from its own 400 and kept in memory, so that the next request is not

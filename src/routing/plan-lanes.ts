@@ -52,7 +52,7 @@ export interface StickyLanes {
 interface LaneMove {
   readonly origin: string
   /** The lane on which this turn found the conversation. */
-  readonly cameFrom: string | undefined
+  readonly previousOrigin: string | undefined
 }
 
 /** The keys of a conversation, the most certain one first. */
@@ -86,9 +86,9 @@ export function createStickyLanes({ nowMicros }: { readonly nowMicros: () => num
       }
       return undefined
     },
-    remember({ findBy: [surest], rememberAs }, { origin, cameFrom }) {
+    remember({ findBy: [surest], rememberAs }, { origin, previousOrigin }) {
       const now = surest === undefined ? undefined : originAt(surest)
-      if (now !== undefined && now !== origin && now !== cameFrom) return
+      if (now !== undefined && now !== origin && now !== previousOrigin) return
       for (const key of rememberAs) {
         const isKnown = originAt(key) === origin
         stays.set(key, { origin, at: nowMicros() })
@@ -109,7 +109,7 @@ const BYTES_MAX = 256 * 1024
  * without the first answer. The answer tells apart conversations that begin with the same text, from their third turn on. Keys
  * contain the account, and the lanes of the model: when the operator changes them, conversations are placed again.
  */
-export function conversationKeys(caller: Caller, { inputField, body }: TurnRequest, model: Model): ConversationKeys {
+export function conversationKeysOf(caller: Caller, { inputField, body }: TurnRequest, model: Model): ConversationKeys {
   const cacheKey = memberBytes(body, 'prompt_cache_key')
   const list = memberBytes(body, inputField)
   const { opening, answered } = beginningOf(list)

@@ -1,7 +1,7 @@
 import type { Model } from '../catalog/catalog.ts'
 import type { StopSignal } from '../lib/async.ts'
 import { createLruMap } from '../lib/collections.ts'
-import { createSlidingCount, type SlidingCount } from '../lib/rates.ts'
+import { createSlidingCount, type SlidingCount } from '../lib/rate-limit.ts'
 import type { AccountRow } from '../model/ids.ts'
 
 /**

@@ -11,8 +11,8 @@ type Authentication = { readonly kind: 'caller'; readonly caller: Caller } | Ref
 export function authenticate(context: RequestContext): Authentication | Promise<Authentication> {
   const { request, edge } = context
   const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')
-  if (bearer === null) return refused(limitStrangers(context, missingKey(request.headers)))
-  const found = edge.finder.find(bearer[1]!)
+  if (bearer === null) return refused(limitUnauthenticated(context, missingKey(request.headers)))
+  const found = edge.callers.find(bearer[1]!)
   return found instanceof Promise ? found.then((late) => admitCaller(context, late)) : admitCaller(context, found)
 }
 
@@ -20,7 +20,7 @@ export function admitCaller(context: RequestContext, found: CallerOutcome): Auth
   const { log } = context
   if (found.kind === 'refused') {
     log.key_refusal = found.reason
-    return refused(limitStrangers(context, callerProblem(found.reason)))
+    return refused(limitUnauthenticated(context, callerProblem(found.reason)))
   }
   log.account_id = found.caller.accountId
   log.key_id = found.caller.keyId
@@ -42,13 +42,13 @@ function missingKey(headers: IncomingHttpHeaders): Problem {
 }
 
 /**
- * Every 401 takes one request from the rate of its client's address. When that is used up, the answer is 429 instead. The key is
+ * Every 401 takes one request from the rate limit of its client's address. When that is used up, the answer is 429 instead. The key is
  * checked first, so a caller that shares an address with a flood is served.
  */
-function limitStrangers({ edge, request }: RequestContext, refusal: Problem): Problem {
+function limitUnauthenticated({ edge, request }: RequestContext, refusal: Problem): Problem {
   if (PROBLEMS[refusal.code].status !== 401) return refusal
   const address = edge.findClientAddress(request)
-  const taken = address === undefined ? undefined : edge.strangers.take(address)
+  const taken = address === undefined ? undefined : edge.unauthenticatedLimiter.take(address)
   if (taken?.kind !== 'refused') return refusal
   return retryableProblem(
     'rate_limit_exceeded',

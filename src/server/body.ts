@@ -26,7 +26,7 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, slot: Pick<Slo
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
   // A byte of white space costs as much to scan as a byte of a number, and the client chooses how many it sends.
-  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: afterOneTurn })
+  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: yieldToEventLoop })
   switch (scan.kind) {
     case 'too-deep':
       return refused(problem('request_too_large', `The body is nested deeper than ${bounds.depthMax} levels.`))
@@ -46,13 +46,13 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, slot: Pick<Slo
   const textBytes = isAscii(bytes) ? bytes.length : 2 * bytes.length
   const full = slot.take(scan.valueBytes + TEXTS * textBytes)
   if (full) return refused(full)
-  if (bytes.length > LARGE_BYTES) await afterOneTurn()
+  if (bytes.length > LARGE_BYTES) await yieldToEventLoop()
   // The scan has checked that it begins as an object, so it is an object or not JSON.
   const isSmall = bytes.length <= PIECE_BYTES
   const parsed = isSmall ? tryParse(bytes.toString('utf8')) : await parseInPieces(bytes, scan.large)
   const value = parsed as ParsedBody['value'] | undefined
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
-  if (bytes.length > LARGE_BYTES) await afterOneTurn()
+  if (bytes.length > LARGE_BYTES) await yieldToEventLoop()
   return refused(invalidJson(bytes))
 }
 
@@ -66,8 +66,8 @@ const LOCATED_BYTES_MAX = 1024 * 1024
 function invalidJson(bytes: Buffer): Problem {
   const searched = bytes.subarray(0, LOCATED_BYTES_MAX)
   const error = findJsonError(searched)
-  const isCutShort = searched.length < bytes.length && (error === undefined || error.offset >= searched.length - 8)
-  if (isCutShort) {
+  const isTruncated = searched.length < bytes.length && (error === undefined || error.offset >= searched.length - 8)
+  if (isTruncated) {
     return problem(
       'invalid_json',
       `The body is not valid JSON; the mistake is after its first ${LOCATED_BYTES_MAX} bytes.`,
@@ -250,20 +250,20 @@ export function requestBody(context: RequestContext): void {
   context.expectation = 'none'
 }
 
-/** The steps of reading a larger body take turns with other requests. */
+/** The steps of reading a larger body alternate with other requests. */
 export const LARGE_BYTES = 1024 * 1024
 
 /** The first setImmediate runs before the loop looks at sockets again, the second after. */
-export async function afterOneTurn(): Promise<void> {
+export async function yieldToEventLoop(): Promise<void> {
   await immediate()
   await immediate()
 }
 
 /**
  * When the event loop is late, a request may have waited in its socket for longer than its client did. The disconnect is read one
- * turn of the loop after the request, so this waits for that turn instead of starting useless work under load.
+ * iteration of the loop after the request, so this waits for that one instead of starting useless work under load.
  */
 export async function hasDisconnected({ request: { socket } }: RequestContext): Promise<boolean> {
-  await afterOneTurn()
+  await yieldToEventLoop()
   return socket.readableEnded || socket.destroyed
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { afterLoopTurn } from '../lib/async.ts'
+import { afterSocketsRead } from '../lib/async.ts'
 import { mintRequestId } from '../model/ids.ts'
 import { PROBLEMS, type Problem, problem, problemEnvelope } from '../model/problem.ts'
 import { connectionOf, type OpenRequest } from './request-context.ts'
@@ -32,7 +32,7 @@ const TOOK_TOO_LONG = 'ERR_HTTP_REQUEST_TIMEOUT'
 function recheckThenRefuse(socket: Socket, before: OpenRequest | undefined, refuse: () => void): void {
   const { bytesRead } = socket
   const wasComplete = before === undefined || before.request.complete
-  afterLoopTurn(() => {
+  afterSocketsRead(() => {
     const { newest } = connectionOf(socket)
     if (newest?.request.complete && (newest !== before || !wasComplete)) return
     if (socket.bytesRead > bytesRead && !socket.destroyed) recheckThenRefuse(socket, before, refuse)

@@ -146,7 +146,7 @@ describe('an answer to a page of a listed origin', () => {
     expect(exposedBy(answer)).toEqual(expect.arrayContaining(['x-millrace-lane', 'idempotency-replayed']))
     const denied = await openTestEdge({
       options: { allowedOrigins: [PAGE] },
-      strangers: { take: () => ({ kind: 'refused', perMinute: 10, waitMs: 5000 }) },
+      unauthenticatedLimiter: { take: () => ({ kind: 'refused', perMinute: 10, waitMs: 5000 }) },
     })
     const wait = await ask(denied.port, head({ target: '/v1/key', headers: ['host: x', `origin: ${PAGE}`] }))
     expect([wait.status, exposedBy(wait).includes('retry-after')]).toEqual([429, true])

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import { afterLoopTurn } from '../lib/async.ts'
+import { afterSocketsRead } from '../lib/async.ts'
 import { createBag } from '../lib/collections.ts'
 import { problem } from '../model/problem.ts'
 import { createClients } from './client-address.ts'
@@ -16,8 +16,8 @@ export interface Edge {
   announceDrain(): void
   /** Accepts no more connections and refuses new requests. Resolves when the last connection has ended. */
   stopAccepting(): Promise<void>
-  /** Breaks every open connection. */
-  cut(): void
+  /** Closes every open connection. */
+  closeAllConnections(): void
 }
 
 /** Node's own default lets a timeout of ten seconds take forty. */
@@ -77,7 +77,7 @@ export function createEdge(services: EdgeServices): Edge {
       setTimeout(closeUnused, FIRST_BYTE_MS).unref()
       return closeServer(server)
     },
-    cut: () => server.closeAllConnections(),
+    closeAllConnections: () => server.closeAllConnections(),
   }
 }
 
@@ -173,13 +173,13 @@ export function listenOn(
 
 /**
  * No byte has moved on this socket for the stall time. Node counts each byte that the kernel takes, so a slow reader is not
- * disconnected. After the process was suspended, the timer fires before the loop has read the socket, so one turn of the loop
+ * disconnected. After the process was suspended, the timer fires before the loop has read the socket, so one iteration of the loop
  * decides whether anything moves.
  */
 function onSocketTimeout(socket: Socket): void {
   if (!isStalled(socket)) return
   const { bytesRead, writableLength } = socket
-  afterLoopTurn(() => {
+  afterSocketsRead(() => {
     const hasMoved = socket.bytesRead !== bytesRead || socket.writableLength !== writableLength
     if (!hasMoved && isStalled(socket)) socket.destroy()
   })

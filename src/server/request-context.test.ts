@@ -65,7 +65,7 @@ it('a file behind another answer is not made any further after a disconnect', as
       files: { find: () => undefined, page: undefined },
       api: { fetch: file },
       sessions: { find: async () => undefined },
-      addresses: { take: () => ({ kind: 'taken' }) },
+      addressLimiter: { take: () => ({ kind: 'taken' }) },
       findPlaygroundCaller: async () => ({ kind: 'refused', reason: 'unknown' }),
     },
   })

@@ -116,19 +116,22 @@ export function writeHead(context: RequestContext, status: number, headers: Head
   // A turn announces its limits itself, with those of its model.
   const showsLimits =
     headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
-  let all = context.ownHeaders === undefined ? headers : { ...context.ownHeaders, ...headers }
+  pushHeaders(head, context.ownHeaders === undefined ? headers : { ...context.ownHeaders, ...headers })
   if (caller !== undefined && !showsLimits) {
-    const { all: limits } = limitsOfCaller(edge.rules.current.limits, caller)
-    all = { ...all, ...limitHeaders(edge.ledger.limitStatuses(limits)) }
-  }
-  for (const name in all) {
-    const value = all[name]
-    if (typeof value === 'string') head.push(name, value)
-    else for (const each of value ?? []) head.push(name, each)
+    const { all } = limitsOfCaller(edge.rules.current.limits, caller)
+    pushHeaders(head, limitHeaders(edge.ledger.limitStatuses(all)))
   }
   if (closes && headers.connection === undefined) head.push('connection', 'close')
   if (edge.options.allowedOrigins.length > 0) pushCrossOrigin(head, context)
   response.writeHead(status, head)
+}
+
+function pushHeaders(head: string[], headers: Headers): void {
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value === 'string') head.push(name, value)
+    else for (const each of value ?? []) head.push(name, each)
+  }
 }
 
 /** The kernel takes this much at once when nothing else waits. */

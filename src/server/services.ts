@@ -1,6 +1,6 @@
 import type { CountedInputs, RefusedTurnCounter } from '../admin/count-usage.ts'
 import type { SignInServices } from '../admin/sessions.ts'
-import type { CallerFinder, CallerOutcome } from '../auth/callers.ts'
+import type { CallerOutcome, Callers } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { IdempotencyServices, lookUpAnswer } from '../gateway/idempotency.ts'
@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Bag } from '../lib/collections.ts'
 import type { LoopStrain } from '../lib/loop-strain.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
-import type { AddressRates, ConfiguredLimits } from '../limits/limits.ts'
+import type { AddressLimiter, ConfiguredLimits } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { EstimateErrors } from '../pricing/estimate.ts'
@@ -50,9 +50,9 @@ export interface EdgeServices {
   readonly loop: Pick<LoopStrain, 'isLate'>
   readonly log: Pick<Log, 'request'>
   readonly metrics: Pick<Metrics, 'requestEnded' | 'turnEnded'>
-  readonly finder: Pick<CallerFinder, 'find' | 'findAgain'>
-  /** Rates of requests without a valid key, by address. */
-  readonly strangers: Pick<AddressRates, 'take'>
+  readonly callers: Pick<Callers, 'find' | 'findAgain'>
+  /** Limits requests without a valid key, by address. */
+  readonly unauthenticatedLimiter: Pick<AddressLimiter, 'take'>
   readonly ledger: Pick<Ledger, 'gate' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>
   /** Replaced as a whole by a reload. */
   readonly rules: { readonly current: { readonly catalog: Catalog; readonly limits: ConfiguredLimits } }
@@ -76,8 +76,8 @@ export interface EdgeConsole {
   /** The routes of the console's API: a Hono app. */
   readonly api: { fetch(request: Request, from: ConsoleRequest): Response | Promise<Response> }
   readonly sessions: Pick<SignInServices['sessions'], 'find'>
-  /** Rates of requests to the console, by address. */
-  readonly addresses: Pick<AddressRates, 'take'>
+  /** Limits requests to the console, by address. */
+  readonly addressLimiter: Pick<AddressLimiter, 'take'>
   /** The playground key of an account, which is the caller of a turn in the playground. */
   findPlaygroundCaller(account: AccountRow, kind: Caller['kind']): Promise<CallerOutcome>
 }

@@ -189,11 +189,11 @@ describe('a streamed answer', () => {
     expect([calls, sink.disconnected]).toEqual([0, false])
   })
 
-  it('cut breaks the connection without the end that a whole answer has', async () => {
+  it('destroy breaks the connection without the end that a whole answer has', async () => {
     const { client } = await startTurn(async (sink) => {
       await sink.write(Buffer.from('data: 1\n\n'))
       await sleep(20)
-      sink.cut()
+      sink.destroy()
     })
     const received = await client.closed()
     expect(received).toContain('data: 1')

@@ -97,7 +97,7 @@ export class ClientSink implements Sink {
     sendProblem(this.#context, problem, this.#headers)
   }
 
-  cut(): void {
+  destroy(): void {
     if (this.phase === 'ended') return
     this.phase = 'ended'
     this.#context.response.destroy()

@@ -1,7 +1,7 @@
 import { hideSecrets } from '../lib/secret.ts'
 import { withoutControls } from '../lib/text.ts'
 
-/** Longer text is cut first, so that a whole body in an error message does not get into a log. */
+/** Longer text is shortened first, so that a whole body in an error message does not get into a log. */
 const TEXT_LENGTH_MAX = 8192
 const HIDDEN = '[hidden]'
 
@@ -40,7 +40,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 
 /** Removes keys, tokens and passwords: the secrets that this process knows, and texts that look like one. */
 export function scrub(text: string): string {
-  // Twice as much, so that a secret across the cut is seen whole.
+  // Twice as much, so that a secret across that place is seen whole.
   const hidden = hideSecrets(text.slice(0, 2 * TEXT_LENGTH_MAX))
   const bounded = hidden.length > TEXT_LENGTH_MAX ? `${hidden.slice(0, TEXT_LENGTH_MAX)}…` : hidden
   if (!SUSPECT.test(bounded)) return bounded

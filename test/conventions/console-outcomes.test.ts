@@ -3,15 +3,15 @@ import { receipt as germanReceipt } from '../../console/messages/de/receipt.ts'
 import { requests as german } from '../../console/messages/de/requests.ts'
 import { receipt as englishReceipt } from '../../console/messages/en/receipt.ts'
 import { requests as english } from '../../console/messages/en/requests.ts'
-import type { RunFate } from '../../src/gateway/attempt.ts'
-import type { StopReason } from '../../src/gateway/cancellation.ts'
+import type { AttemptResult } from '../../src/gateway/attempt.ts'
+import type { AbortReason } from '../../src/gateway/cancellation.ts'
 import type { TurnOutcome } from '../../src/model/ending.ts'
 import type { RefusalClass } from '../../src/protocols/refusals/provider-error.ts'
 import type { DeadlinePhase } from '../../src/providers/deadlines.ts'
 import type { UpstreamFailure } from '../../src/providers/upstream-answer.ts'
 
 /** How one attempt on a lane can end, as the receipt spells it. */
-type AttemptOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass
+type AttemptOutcome = AttemptResult['kind'] | AbortReason | DeadlinePhase | UpstreamFailure | RefusalClass
 
 // The compiler proves both directions: every value of the server has a message, and every message has a value.
 const MESSAGES = [english, german]

@@ -9,48 +9,48 @@ const BASE = new Set(Object.keys(base))
 
 const files = new Map(consoleFiles().map((file) => [file.path, file]))
 
-/** Reads `useMessages().keys` and `const { keys } = useMessages()`. Any other use hides the areas a file needs. */
+/** Reads `useMessages().keys` and `const { keys } = useMessages()`. Any other use hides the bundles a file needs. */
 function messagesOf(file) {
-  const areas = []
+  const bundles = []
   let [calls, seen] = [0, 0]
   walk(file.syntax, (node) => {
     if (isMessagesCall(node)) calls += 1
     if (node.type === 'MemberExpression' && isMessagesCall(node.object) && isNode(node.property)) {
       seen += 1
-      areas.push(String(node.property.name))
+      bundles.push(String(node.property.name))
     }
     if (node.type !== 'VariableDeclarator' || !isMessagesCall(node.init) || !isNode(node.id)) return
     if (node.id.type !== 'ObjectPattern') return
     seen += 1
     for (const property of node.id.properties) {
-      if (isNode(property.key)) areas.push(String(property.key.name))
+      if (isNode(property.key)) bundles.push(String(property.key.name))
     }
   })
-  return { areas, hidden: calls - seen }
+  return { bundles, hidden: calls - seen }
 }
 
 const isMessagesCall = (node) =>
   isNode(node) && node.type === 'CallExpression' && isNode(node.callee) && node.callee.name === 'useMessages'
 
-/** The lazy areas used by a file and by everything it imports, statically or dynamically. */
+/** The lazy bundles used by a file and by everything it imports, statically or dynamically. */
 function needsOf(root) {
   const [seen, needs] = [new Set(), new Set()]
   const visit = (path) => {
     const file = files.get(path)
     if (file === undefined || seen.has(path) || path === ROUTES) return
     seen.add(path)
-    for (const area of messagesOf(file).areas) if (!BASE.has(area)) needs.add(area)
+    for (const bundle of messagesOf(file).bundles) if (!BASE.has(bundle)) needs.add(bundle)
     for (const { from } of importsOf(file)) if (from.startsWith('.')) visit(resolveImport(file, from))
   }
   visit(root)
   return [...needs].toSorted()
 }
 
-const declared = pageMessages(textOf(ROUTES)).map(({ page, areas }) => ({ page: `console/${page}`, areas }))
+const declared = pageMessages(textOf(ROUTES)).map(({ page, bundles }) => ({ page: `console/${page}`, bundles }))
 
-it('a route loads exactly the message areas that its page uses', () => {
+it('a route loads exactly the message bundles that its page uses', () => {
   expect(declared.length).toBe([...textOf(ROUTES).matchAll(/\bimport\('/g)].length)
-  const loaded = declared.map(({ page, areas }) => `${page}: ${areas.toSorted().join(', ')}`)
+  const loaded = declared.map(({ page, bundles }) => `${page}: ${bundles.toSorted().join(', ')}`)
   expect(loaded).toEqual(declared.map(({ page }) => `${page}: ${needsOf(page).join(', ')}`))
 })
 
@@ -59,17 +59,17 @@ it('the shell uses only the messages that every page has', () => {
   expect(around.flatMap((path) => needsOf(`console/${path}`))).toEqual([])
 })
 
-it('every component names the message areas it uses', () => {
+it('every component names the message bundles it uses', () => {
   expect([...files.values()].filter((file) => messagesOf(file).hidden > 0).map(({ path }) => path)).toEqual([])
   const hiding = parseSource('console/ui/A.tsx', 'const messages = useMessages(); show(messages.keys)')
   expect(messagesOf(hiding).hidden).toBe(1)
 })
 
-it('every language has the same areas', async () => {
+it('every language has the same bundles', async () => {
   expect(Object.keys(germanBase)).toEqual(Object.keys(base))
   expect(Object.keys(germanLazy)).toEqual(Object.keys(lazy))
-  for (const area of Object.keys(lazy)) {
-    const [english, german] = await Promise.all([lazy[area](), germanLazy[area]()])
-    expect(Object.keys(german), area).toEqual(Object.keys(english))
+  for (const bundle of Object.keys(lazy)) {
+    const [english, german] = await Promise.all([lazy[bundle](), germanLazy[bundle]()])
+    expect(Object.keys(german), bundle).toEqual(Object.keys(english))
   }
 })

@@ -47,10 +47,10 @@ function complain(importer: string, imported: string): string | undefined {
 function complainInProtocols(importer: string, imported: string): string | undefined {
   const [from, to] = [protocolOf(importer), protocolOf(imported)]
   if (from === to || SHARED_BY_PROTOCOLS.has(to ?? '')) return undefined
-  if (importer === 'src/protocols/codecs.ts') return undefined
-  if (imported === 'src/protocols/codecs.ts') return 'codecs.ts gathers the protocols'
+  if (importer === 'src/protocols/wires.ts') return undefined
+  if (imported === 'src/protocols/wires.ts') return 'wires.ts gathers the protocols'
   if (to === undefined) return undefined
-  return from === undefined ? `only codecs.ts gathers protocols` : `${from} and ${to} are neighbours`
+  return from === undefined ? `only wires.ts gathers protocols` : `${from} and ${to} are neighbours`
 }
 
 const protocolOf = (path: string): string | undefined => {
@@ -86,7 +86,7 @@ describe('the ranks', () => {
     expect(wrong('src/ledger/a.ts', '../fakes/a.ts')).toBe(1)
     expect(wrong('src/ledger/a.ts', '../lib/clock')).toBe(1)
     expect(wrong('src/protocols/chat/a.ts', '../sse/split-frames.ts')).toBe(0)
-    expect(wrong('src/protocols/codecs.ts', './chat/tap.ts')).toBe(0)
+    expect(wrong('src/protocols/wires.ts', './chat/tap.ts')).toBe(0)
     expect(wrong('src/gateway/a.ts', '../ledger/ledger.ts')).toBe(0)
     const inType = parseSource('src/lib/a.ts', `export type A = import('../model/ids.ts').KeyId`)
     expect(wrongImports(inType).length).toBe(1)

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { importsOf, programFiles, resolveImport, textOf } from './source-files.ts'
 
-const GATHERS = 'src/protocols/codecs.ts'
-const CALLS = 'src/providers/provider-kinds.ts'
+const GATHERS = 'src/protocols/wires.ts'
 /** Where every wire has to be known by its name: as a word of a type, or of the configuration. */
-const NAMES_WIRES = new Set(['src/model/event.ts', ...['src/config/upstream-schema.ts', 'src/config/config.ts']])
+const NAMES_WIRES = new Set([GATHERS, 'src/model/wire.ts', 'src/config/upstream-schema.ts'])
 
 /** What stands in the folder of every wire, because lanes speak it; and in those of clients' languages besides. */
 const OF_LANES = ['dialects', 'read-events', 'write-request']
@@ -39,7 +38,7 @@ it.each(CLIENTS)('the wire %s has what it takes to speak with a client', (wire) 
 describe.each(LANES_ONLY)('the wire %s', (wire) => {
   const outside = programFiles().filter(({ path }) => !path.startsWith(`src/protocols/${wire}/`))
 
-  it('is imported by nobody but the table of codecs', () => {
+  it('is imported by nobody but the registry', () => {
     const importers = outside.filter((file) =>
       importsOf(file).some(
         ({ from }) => from.startsWith('.') && resolveImport(file, from).startsWith(`src/protocols/${wire}/`),
@@ -48,9 +47,9 @@ describe.each(LANES_ONLY)('the wire %s', (wire) => {
     expect(importers.map(({ path }) => path)).toEqual([GATHERS])
   })
 
-  it('is one row where lanes are asked and one where providers are called', () => {
+  it('is one row of the registry', () => {
     const row = new RegExp(`^ {2}${wire}: \\{`, 'gm')
-    for (const table of [GATHERS, CALLS]) expect(textOf(table).match(row)?.length, table).toBe(1)
+    expect(textOf(GATHERS).match(row)?.length).toBe(1)
   })
 
   it('is decided on by its name nowhere else', () => {

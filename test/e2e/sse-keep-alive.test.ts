@@ -33,7 +33,7 @@ describe('SSE keep-alive while a model thinks', () => {
     const frames: string[] = []
     for await (const frame of framesOf(await send(server(), account, thinking))) {
       frames.push(frame)
-      if (frames.length === 1) server().serving.cutTurns()
+      if (frames.length === 1) server().serving.abortTurns()
     }
     expect(frames[0]).toBe(': keep-alive')
     expect(JSON.parse(frames.at(-1)?.slice('data: '.length) ?? '')).toMatchObject({

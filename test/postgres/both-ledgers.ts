@@ -175,8 +175,8 @@ const endingOf = ({ charge: owed, kept, compaction }: CloseRequest): Ending => (
 
 const withoutChanges = (outcome: AdmitOutcome) => {
   if (outcome.kind !== 'held') return outcome
-  const { kind, receipt, cap, hold } = outcome
-  return { kind, receipt, cap, hold }
+  const { kind, receipt, cap, heldAmount } = outcome
+  return { kind, receipt, cap, hold: heldAmount }
 }
 
 function outcomeOf(turn: AdmitRequest, row: AdmitRow) {

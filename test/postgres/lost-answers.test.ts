@@ -52,7 +52,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
   it('a batch of admissions is sent again, and holds once', async () => {
     connection.lose('admit_turns', 2)
     const turns = await Promise.all([admit(), admit(), admit()])
-    expect(turns.map(({ amount }) => amount)).toEqual([HOLD, HOLD, HOLD])
+    expect(turns.map(({ heldAmount }) => heldAmount)).toEqual([HOLD, HOLD, HOLD])
     expect(node.facts.troubles.length).toBeGreaterThanOrEqual(2)
     expect((await node.ledger.accountStatus(account)).held).toBe(HOLD * 3n)
     expect(turns[0]?.statuses).toMatchObject([{ kind: 'concurrent', remaining: 2 }])

@@ -25,11 +25,11 @@ tally.close()
 async function judge(folder) {
   const load = (file) => import(pathToFileURL(join(options.dist, file)).href)
   const readers = await readHow(load)
-  const { LaneRate } = await load('pricing/lane-rates.js')
+  const { LaneEstimator } = await load('pricing/lane-estimators.js')
   const { estimateUsage } = await load('gateway/ending.js')
   const exchanges = await loadExchanges(folder, WIRES)
   const recordings = exchanges.filter(({ id }) => new RegExp(options.id).test(id)).map((one) => readers.read(one))
-  const errors = errorsOf(recordings, { LaneRate, estimateUsage })
+  const errors = errorsOf(recordings, { LaneEstimator, estimateUsage })
   const lanes = new Set(recordings.map(({ lane }) => lane)).size
   console.log(`\n${recordings.length} recordings of ${lanes} lanes, cut ${errors.length} times\n`)
   console.log(`${'kind'.padEnd(52)}${'n'.padStart(6)}${'median'.padStart(9)}${'p90'.padStart(9)}  within 10 % and 30 %`)

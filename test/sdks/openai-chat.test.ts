@@ -127,7 +127,7 @@ describe('the openai package streams', () => {
     })
     const error = await errorOf(
       (async () => {
-        for await (const _chunk of stream) server().serving.cutTurns()
+        for await (const _chunk of stream) server().serving.abortTurns()
       })(),
     )
     expect(error).toMatchObject({ code: 'server_draining', type: 'server_error' })

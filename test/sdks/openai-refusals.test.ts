@@ -129,7 +129,7 @@ describe('the openai package tells refusals by their type', () => {
     const { client } = clientOf(account, { maxRetries: 0 })
     const call = errorOf(client.chat.completions.create({ model: 'calm', messages: words('count to 5000') }))
     await until(async () => (await account.receipts()).length === 1)
-    server().serving.cutTurns()
+    server().serving.abortTurns()
     const error = await call
     expect(error).toBeInstanceOf(InternalServerError)
     expectDelivered(error, { status: 503, code: 'server_draining' })

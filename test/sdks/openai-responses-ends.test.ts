@@ -52,7 +52,7 @@ describe.each(LANES)('over $lane', ({ endless }) => {
       (async () => {
         for await (const { type } of stream) {
           types.push(type)
-          if (type === 'response.output_text.delta') setup().serving.cutTurns()
+          if (type === 'response.output_text.delta') setup().serving.abortTurns()
         }
       })(),
     )
@@ -60,7 +60,7 @@ describe.each(LANES)('over $lane', ({ endless }) => {
     expect(types).toContain('response.output_text.delta')
     expect(await ended(account)).toMatchObject({ state: 'settled', outcome: 'drained' })
     const running = client.responses.stream(question(endless))
-    running.on('response.output_text.delta', () => setup().serving.cutTurns())
+    running.on('response.output_text.delta', () => setup().serving.abortTurns())
     expect(await running.finalResponse().catch((failed: unknown) => failed)).toMatchObject({ code: 'server_draining' })
   })
 })

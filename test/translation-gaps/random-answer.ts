@@ -202,6 +202,6 @@ export function finishInChat(events: readonly TurnEvent[]): TurnEvent | undefine
     if (event.type === 'tool-call-delta') watches.get(event.call)?.feed(event.text)
   }
   const states = [...watches.values()].map((watch) => watch?.state)
-  const isCut = states.indexOf('cut') === states.length - 1 && states.length > 0
-  return isCut && !states.includes('broken') ? { type: 'turn-end', reason: 'length' } : finish
+  const isTruncated = states.indexOf('incomplete') === states.length - 1 && states.length > 0
+  return isTruncated && !states.includes('broken') ? { type: 'turn-end', reason: 'length' } : finish
 }

@@ -13,7 +13,7 @@ export const shell: Catalogue['shell'] = {
   language: 'Sprache',
   themes: { system: 'System', light: 'Hell', dark: 'Dunkel' },
   languages: { auto: 'Wie im Browser', en: 'English', de: 'Deutsch' },
-  areas: {
+  pageTitles: {
     overview: 'Übersicht',
     keys: 'Schlüssel',
     wallet: 'Guthaben',

@@ -11,7 +11,7 @@ export const shell = {
   language: 'Language',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
   languages: { auto: 'Browser default', en: 'English', de: 'Deutsch' },
-  areas: {
+  pageTitles: {
     overview: 'Overview',
     keys: 'Keys',
     wallet: 'Wallet',

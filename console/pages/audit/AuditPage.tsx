@@ -9,7 +9,7 @@ export function AuditPage() {
   const query = useAudit()
   return (
     <Page>
-      <PageHeader title={shell.areas.audit} about={audit.about} />
+      <PageHeader title={shell.pageTitles.audit} about={audit.about} />
       <AuditPanel query={query} of="own" />
     </Page>
   )
@@ -20,7 +20,7 @@ export function OperatorAuditPage() {
   const query = useOperatorAudit()
   return (
     <Page>
-      <PageHeader title={shell.areas.auditAll} about={audit.aboutAll} />
+      <PageHeader title={shell.pageTitles.auditAll} about={audit.aboutAll} />
       <AuditPanel query={query} of="all" />
     </Page>
   )

@@ -29,7 +29,7 @@ export function AuditPanel({ query, of, title }: AuditPanelProps) {
             <Empty icon={ScrollText} title={audit.none} text={audit.noneText} />
           ) : (
             <DataTable
-              caption={title ?? shell.areas.audit}
+              caption={title ?? shell.pageTitles.audit}
               columns={columns}
               rows={lines}
               rowId={({ seq }) => String(seq)}

@@ -44,7 +44,7 @@ export function ConnectPage() {
   }
   return (
     <Page>
-      <PageHeader title={shell.areas.connect} about={connect.about} />
+      <PageHeader title={shell.pageTitles.connect} about={connect.about} />
       <Panel>
         <TargetFields
           baseUrl={session.base_url}

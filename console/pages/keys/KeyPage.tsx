@@ -30,7 +30,7 @@ export function KeyPage() {
   if (query.data !== undefined) return <KnownKey keyItem={query.data} />
   return (
     <Page>
-      <PageHeader title={shell.areas.keys} />
+      <PageHeader title={shell.pageTitles.keys} />
       <Panel padding="flush">
         <QueryView query={query} lines={8}>
           {() => null}
@@ -118,7 +118,7 @@ function KeyNotFound() {
   )
   return (
     <Page>
-      <PageHeader title={shell.areas.keys} />
+      <PageHeader title={shell.pageTitles.keys} />
       <Panel>
         <Empty icon={KeyRound} title={keys.missing} text={keys.missingText} action={back} />
       </Panel>

@@ -18,7 +18,7 @@ export function KeyTable({ keys, search, onAction }: KeyTableProps) {
   const navigate = useNavigate()
   return (
     <DataTable
-      caption={shell.areas.keys}
+      caption={shell.pageTitles.keys}
       columns={useColumns(search, onAction)}
       rows={keys}
       rowId={({ id }) => id}

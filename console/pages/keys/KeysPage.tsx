@@ -38,7 +38,7 @@ export function KeysPage() {
   )
   return (
     <Page>
-      <PageHeader title={shell.areas.keys} about={keys.about} actions={create} />
+      <PageHeader title={shell.pageTitles.keys} about={keys.about} actions={create} />
       {all.length > 0 && (
         <KeyFilterBar
           view={view}

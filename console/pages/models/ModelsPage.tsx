@@ -25,7 +25,7 @@ export function ModelsPage() {
     void navigate({ to: '/models', search: writeModelFilter(next), replace: true, resetScroll: false })
   return (
     <Page>
-      <PageHeader title={shell.areas.models} about={models.about} />
+      <PageHeader title={shell.pageTitles.models} about={models.about} />
       <QueryView query={query} lines={10}>
         {({ items }) => {
           const found = findModels(items, filter)
@@ -107,7 +107,7 @@ function ModelTable({ models }: { models: readonly ModelItem[] }) {
   const navigate = useNavigate()
   return (
     <DataTable
-      caption={shell.areas.models}
+      caption={shell.pageTitles.models}
       columns={useColumns()}
       rows={models}
       rowId={({ id }) => id}

@@ -32,7 +32,7 @@ export function CodesPage() {
   )
   return (
     <Page>
-      <PageHeader title={shell.areas.codes} about={codes.about} actions={makeButton} />
+      <PageHeader title={shell.pageTitles.codes} about={codes.about} actions={makeButton} />
       <Panel padding="flush">
         <QueryView query={query} lines={6}>
           {(data) => {
@@ -40,7 +40,7 @@ export function CodesPage() {
             return rows.length === 0 ? (
               <Empty icon={Ticket} title={codes.none} text={codes.noneText} action={makeButton} />
             ) : (
-              <DataTable caption={shell.areas.codes} columns={columns} rows={rows} rowId={({ id }) => id} />
+              <DataTable caption={shell.pageTitles.codes} columns={columns} rows={rows} rowId={({ id }) => id} />
             )
           }}
         </QueryView>

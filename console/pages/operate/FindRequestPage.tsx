@@ -24,7 +24,7 @@ export function FindRequestPage() {
   }
   return (
     <Page>
-      <PageHeader title={shell.areas.findRequest} about={found.about} />
+      <PageHeader title={shell.pageTitles.findRequest} about={found.about} />
       <Panel>
         <Form className="flex max-w-2xl flex-wrap items-start gap-3" onSend={find}>
           <div className="min-w-56 flex-1">

@@ -22,7 +22,7 @@ export function LanesPage() {
     void navigate({ to: '/operate/lanes', search: { search, show: only, ...change }, replace: true })
   return (
     <Page>
-      <PageHeader title={shell.areas.lanes} about={lanes.about} />
+      <PageHeader title={shell.pageTitles.lanes} about={lanes.about} />
       <div className="flex flex-wrap items-center gap-3">
         <SearchInput
           label={lanes.search}

@@ -15,7 +15,7 @@ export function PlansPage() {
   const query = usePlans()
   return (
     <Page>
-      <PageHeader title={shell.areas.plans} about={plans.about} />
+      <PageHeader title={shell.pageTitles.plans} about={plans.about} />
       {query.data === undefined || query.data.items.length === 0 ? (
         <Panel>
           <QueryView query={query}>

@@ -15,7 +15,7 @@ export function SystemPage() {
   const query = useSystem()
   return (
     <Page>
-      <PageHeader title={shell.areas.system} about={system.about} />
+      <PageHeader title={shell.pageTitles.system} about={system.about} />
       <QueryView query={query} lines={6}>
         {(answer) => (
           <>

@@ -28,7 +28,7 @@ export function OverviewPage() {
   return (
     <Page>
       <PageHeader
-        title={shell.areas.overview}
+        title={shell.pageTitles.overview}
         about={overview.about}
         actions={
           <>

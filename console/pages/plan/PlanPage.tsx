@@ -15,7 +15,7 @@ export function PlanPage() {
   const query = usePlan()
   return (
     <Page>
-      <PageHeader title={shell.areas.plan} about={<PlanLine plan={query.data} />} />
+      <PageHeader title={shell.pageTitles.plan} about={<PlanLine plan={query.data} />} />
       <QueryView query={query} lines={8}>
         {(plan) => <PlanBody plan={plan} />}
       </QueryView>

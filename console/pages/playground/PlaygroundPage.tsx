@@ -22,7 +22,7 @@ export function PlaygroundPage() {
   if (models.data === undefined || models.data.items.length === 0) {
     return (
       <Page>
-        <PageHeader title={shell.areas.playground} about={playground.about} />
+        <PageHeader title={shell.pageTitles.playground} about={playground.about} />
         <Panel>
           <QueryView query={models} lines={6}>
             {() => (
@@ -73,7 +73,7 @@ function Playground({ choices, first, firstKinds }: PlaygroundProps) {
   return (
     <Page>
       <PageHeader
-        title={shell.areas.playground}
+        title={shell.pageTitles.playground}
         about={playground.about}
         actions={
           <>
@@ -100,7 +100,7 @@ function Playground({ choices, first, firstKinds }: PlaygroundProps) {
         </div>
         <Panel>
           <Tabs
-            label={shell.areas.playground}
+            label={shell.pageTitles.playground}
             value={tab}
             onPick={setTab}
             tabs={[

@@ -18,7 +18,7 @@ export function RequestPage() {
         title={id}
         about={
           <Link to="/requests" className="hover:text-ink hover:underline">
-            {shell.areas.requests}
+            {shell.pageTitles.requests}
           </Link>
         }
         actions={

@@ -28,7 +28,7 @@ export function RequestsPage() {
 
   return (
     <Page>
-      <PageHeader title={shell.areas.requests} about={requests.about} />
+      <PageHeader title={shell.pageTitles.requests} about={requests.about} />
       <div className="flex flex-wrap items-center gap-2">
         <FindRequest text={text} onText={setText} only={found.length === 1 ? found[0]?.id : undefined} />
         <RequestFilters filter={filter} onChange={change} />
@@ -41,7 +41,7 @@ export function RequestsPage() {
               found.length === 0 ? (
                 <NoRequests filtered={isFiltered(filter)} text={text} />
               ) : (
-                <RequestTable caption={shell.areas.requests} rows={found} />
+                <RequestTable caption={shell.pageTitles.requests} rows={found} />
               )
             }
           </QueryView>

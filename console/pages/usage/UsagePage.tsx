@@ -46,7 +46,7 @@ export function UsagePage() {
   return (
     <Page>
       <PageHeader
-        title={shell.areas.usage}
+        title={shell.pageTitles.usage}
         about={usage.about}
         actions={
           <Button busy={download.isPending} onClick={() => download.mutate(search)}>

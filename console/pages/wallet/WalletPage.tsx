@@ -25,7 +25,7 @@ export function WalletPage() {
   return (
     <Page>
       <PageHeader
-        title={shell.areas.wallet}
+        title={shell.pageTitles.wallet}
         about={wallet.about}
         actions={
           <>

@@ -367,7 +367,7 @@ BEGIN
 END $$;
 `
 
-/** The rules of lib/rates.ts and ledger/state/turn-limits.ts, on states that a batch has locked. */
+/** The rules of lib/rate-limit.ts and ledger/state/turn-limits.ts, on states that a batch has locked. */
 export const LIMIT_FUNCTIONS = `
 CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
 

@@ -8,7 +8,7 @@ import type { LedgerGate } from '../core.ts'
 import type { AdmissionRefusal } from '../ledger.ts'
 import type { MarkKeeper } from '../marks.ts'
 import { type AllowanceStatus, type Claim, createLedgerState } from '../state/state.ts'
-import { checkLimits, dropFullBuckets, type LimitRefusal, limitStatusesOf } from '../state/turn-limits.ts'
+import { checkLimits, dropRecoveredRateLimits, type LimitRefusal, limitStatusesOf } from '../state/turn-limits.ts'
 import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 
 /** What the operations of a ledger on PostgreSQL share. */
@@ -106,7 +106,7 @@ export function refusedByLimit(
   if (!limit || !state) throw new Error('The database named a limit that the request does not have')
   const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   ledgerState.running.set(limit.subject, state.running)
-  ledgerState.rates.set(limit.subject, state.reachedAt)
+  ledgerState.rateLimits.set(limit.subject, state.reachedAt)
   const refusal = checkLimits(ledgerState, [limit], row.ticks)
   if (!refusal) throw new Error('The database refused a request that its limits let pass')
   return refusal
@@ -147,12 +147,12 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
         const state = states.limits[index]
         if (!state) continue
         if (kind === 'concurrent') ledgerState.running.set(subject, state.running)
-        else ledgerState.rates.set(subject, state.reachedAt)
+        else ledgerState.rateLimits.set(subject, state.reachedAt)
       }
       return limitStatusesOf(ledgerState, limits, states.ticks)
     },
     statuses: (limits) => limitStatusesOf(ledgerState, limits, nowMicros() + aheadMicros),
-    evict: () => dropFullBuckets(ledgerState, nowMicros() + aheadMicros),
+    evict: () => dropRecoveredRateLimits(ledgerState, nowMicros() + aheadMicros),
   }
 }
 

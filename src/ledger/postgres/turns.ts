@@ -42,9 +42,9 @@ function admittedTurn(
   return {
     kind: 'admitted',
     cap,
-    amount: BigInt(hold) as NanoUsd,
+    heldAmount: BigInt(hold) as NanoUsd,
     statuses,
-    overlap: true,
+    mayCallBeforeDurable: true,
     durable: Promise.resolve('durable'),
     hurry() {},
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),

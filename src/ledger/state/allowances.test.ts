@@ -230,8 +230,8 @@ describe('a turn that costs nothing', () => {
     hold('a', 4_000, T0)
     settle('a', 5_000n, T0)
     expect(hold('b', 10, T0).kind).toBe('exhausted')
-    expect(hold('b', 10, T0, { terms: FREE_TERMS })).toMatchObject({ kind: 'held', hold: 0n })
-    expect(hold('c', 10, T0 + DAY_MS, { terms: FREE_TERMS })).toMatchObject({ kind: 'held', hold: 0n })
+    expect(hold('b', 10, T0, { terms: FREE_TERMS })).toMatchObject({ kind: 'held', heldAmount: 0n })
+    expect(hold('c', 10, T0 + DAY_MS, { terms: FREE_TERMS })).toMatchObject({ kind: 'held', heldAmount: 0n })
     expect(periodOf(ledgerState, 'window:5h')?.start).toBe(T0)
   })
 
@@ -241,7 +241,10 @@ describe('a turn that costs nothing', () => {
     hold('a', 1_000, T0)
     settle('a', 2_000n, T0)
     const lowered = [capOf('day', 1_000n)]
-    expect(hold('b', 10, T0, { terms: FREE_TERMS, allowances: lowered })).toMatchObject({ kind: 'held', hold: 0n })
+    expect(hold('b', 10, T0, { terms: FREE_TERMS, allowances: lowered })).toMatchObject({
+      kind: 'held',
+      heldAmount: 0n,
+    })
   })
 
   it('stands on no window, which may so be closed while it runs', () => {
@@ -249,7 +252,7 @@ describe('a turn that costs nothing', () => {
     hold('a', 500, T0)
     settle('a', 1_000n, T0)
     const free = changesOf(hold('free', 10, T0, { terms: FREE_TERMS }))
-    expect(free.find(({ kind }) => kind === 'receipt-opened')).toMatchObject({ buckets: [], hold: 0n })
+    expect(free.find(({ kind }) => kind === 'receipt-opened')).toMatchObject({ buckets: [], heldAmount: 0n })
     expect(kindsOf(hold('b', 500, T0 + DAY_MS))).toContain('period-closed')
     expect(settle('free', 0n, T0 + DAY_MS)).toMatchObject({ kind: 'closed', charge: 0n, shortfall: 0n })
     expect(ledgerState.turns.size).toBe(1)

@@ -184,7 +184,7 @@ export const roomUnder = ({ bound, spent, held }: SpendCounter): bigint => bound
 export function countHold(
   account: AccountState,
   { allowance: { subject, name, amount }, period: { start, end } }: AllowanceStatus,
-  { receipt, hold }: Pick<OpenTurn, 'receipt' | 'hold'>,
+  { receipt, heldAmount }: Pick<OpenTurn, 'receipt' | 'heldAmount'>,
 ): CountedSpend {
   let counter = account.counters.get(subject)
   if (!counter) {
@@ -194,11 +194,11 @@ export function countHold(
     Object.assign(counter, { start, end, firstReceipt: receipt, carried: 0n, spent: 0n, held: 0n })
   }
   counter.bound = amount
-  counter.held += hold
+  counter.held += heldAmount
   return { counter, name }
 }
 
-type CountedTurn = Pick<OpenTurn, 'receipt' | 'counted' | 'hold'>
+type CountedTurn = Pick<OpenTurn, 'receipt' | 'counted' | 'heldAmount'>
 
 /** Without counters whose next period has begun since, which no longer count this turn. */
 const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
@@ -207,12 +207,12 @@ const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
 /** Called before anything moves. */
 export function assertHoldCounted(turn: CountedTurn): void {
   for (const { held } of runningCounters(turn))
-    if (held < turn.hold) throw new BrokenRule('a hold ends where it was counted')
+    if (held < turn.heldAmount) throw new BrokenRule('a hold ends where it was counted')
 }
 
 export function countCharge(turn: OpenTurn, charge: bigint): CounterSet[] {
   return runningCounters(turn).map((counter) => {
-    counter.held -= turn.hold
+    counter.held -= turn.heldAmount
     counter.spent += charge
     return counterSet(turn.account, counter)
   })

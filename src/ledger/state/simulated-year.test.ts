@@ -119,7 +119,7 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
     if (kind === 'wallet') ownerOfWallet.set(requestId, account)
     clerk.record(outcome.changes)
     // Most end soon; some outlive the window that they were held in.
-    open.push({ requestId, hold: outcome.hold, until: now() + (next(6) === 0 ? next(9 * DAY) : next(HOUR)) })
+    open.push({ requestId, hold: outcome.heldAmount, until: now() + (next(6) === 0 ? next(9 * DAY) : next(HOUR)) })
   }
 
   const end = (turn: (typeof open)[number]) => {

@@ -8,7 +8,7 @@ import { closeTurn } from './turns.ts'
 describe('admitTurn', () => {
   it('holds the whole cap of the model when the money covers it', () => {
     const ledgerState = stateWith(1_000_000n)
-    expect(admitAt(ledgerState, admitOf())).toMatchObject({ kind: 'held', cap: 4096, hold: 1000n + 4096n })
+    expect(admitAt(ledgerState, admitOf())).toMatchObject({ kind: 'held', cap: 4096, heldAmount: 1000n + 4096n })
   })
 
   it('chooses a quarter of what is left after the input when the maximum is not affordable', () => {
@@ -59,7 +59,7 @@ describe('admitTurn', () => {
     }
     const ledgerState = stateWith(2500n)
     expect(admitAt(ledgerState, admitOf({ clientCap: 9999, limits: [limit] })).kind).toBe('short')
-    expect(ledgerState.rates.size).toBe(0)
+    expect(ledgerState.rateLimits.size).toBe(0)
     expect(admitAt(ledgerState, admitOf({ clientCap: 10, limits: [limit] })).kind).toBe('held')
     const held = ledgerState.accounts.get(ACCOUNTS[0]!)?.wallet.held
     expect(
@@ -84,7 +84,7 @@ describe('admitTurn', () => {
     expect(again(running)).toMatchObject({ kind: 'limited', limit: { kind: 'concurrent' } })
     expect(again(limitOf('tokens', 2))).toMatchObject({ kind: 'limit-too-small' })
     expect(again(limitOf('requests'))).toMatchObject({ kind: 'in-flight' })
-    expect([ledgerState.rates.size, ledgerState.running.get('key:1:concurrent')]).toEqual([0, 1])
+    expect([ledgerState.rateLimits.size, ledgerState.running.get('key:1:concurrent')]).toEqual([0, 1])
   })
 })
 

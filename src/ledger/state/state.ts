@@ -17,7 +17,7 @@ export interface LedgerState {
   /** Concurrency limits: open turns, by subject. */
   running: Map<string, number>
   /** Rate limits: the moment in microseconds at which everything taken is earned back, by subject. */
-  readonly rates: Map<string, number>
+  readonly rateLimits: Map<string, number>
   /** All operator credits less refunds: the other side of wallets and revenue. */
   issued: bigint
   /** Looked-up idempotency keys, by scope. Undefined: not taken. */
@@ -125,7 +125,7 @@ export interface OpenTurn {
   readonly account: AccountRow
   readonly model: string
   readonly priceVersion: number
-  readonly hold: NanoUsd
+  readonly heldAmount: NanoUsd
   readonly buckets: readonly Bucket[]
   readonly counted: readonly CountedSpend[]
   /** The limits it was admitted under, with its cost in each. */
@@ -143,7 +143,7 @@ export const createLedgerState = (next: NextRows): LedgerState => ({
   accounts: new Map(),
   turns: new Map(),
   running: new Map(),
-  rates: new Map(),
+  rateLimits: new Map(),
   issued: 0n,
   claims: new Map(),
   next: { ...next },
@@ -208,7 +208,7 @@ export interface ReceiptOpened {
   readonly buckets: readonly BucketRow[]
   /** Names of the spend caps that it counts against. */
   readonly caps: readonly string[]
-  readonly hold: NanoUsd
+  readonly heldAmount: NanoUsd
   readonly cap: number
   readonly outputBound: number
   readonly inputEstimate: number

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AppliedLimit } from '../../model/caller.ts'
 import { createLedgerState } from './state.ts'
-import { checkLimits, dropFullBuckets, limitStatusesOf, releaseLimits, takeLimits } from './turn-limits.ts'
+import { checkLimits, dropRecoveredRateLimits, limitStatusesOf, releaseLimits, takeLimits } from './turn-limits.ts'
 
 const MINUTE = 60_000_000
 
@@ -38,8 +38,8 @@ describe('a token limit', () => {
     const ledgerState = emptyState()
     const limit = tokens()
     takeLimits(ledgerState, [limit], 0)
-    dropFullBuckets(ledgerState, 2 * MINUTE)
-    expect(ledgerState.rates.size).toBe(0)
+    dropRecoveredRateLimits(ledgerState, 2 * MINUTE)
+    expect(ledgerState.rateLimits.size).toBe(0)
     releaseLimits(ledgerState, [limit], 13_000, 2 * MINUTE)
     // 12,000 more than was reserved: two minutes' worth, counted from the moment they are known.
     expect(limitStatusesOf(ledgerState, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
@@ -49,10 +49,10 @@ describe('a token limit', () => {
   it('forgets a rate when it is earned back whole, and not a moment before', () => {
     const ledgerState = emptyState()
     takeLimits(ledgerState, [tokens()], 0)
-    dropFullBuckets(ledgerState, 9_999_999)
-    expect(ledgerState.rates.size).toBe(1)
-    dropFullBuckets(ledgerState, 10_000_000)
-    expect(ledgerState.rates.size).toBe(0)
+    dropRecoveredRateLimits(ledgerState, 9_999_999)
+    expect(ledgerState.rateLimits.size).toBe(1)
+    dropRecoveredRateLimits(ledgerState, 10_000_000)
+    expect(ledgerState.rateLimits.size).toBe(0)
   })
 
   it('gives back what a turn did not use, at its end and never to before now', () => {
@@ -70,7 +70,7 @@ describe('a token limit', () => {
   it('keeps one number a limit, however many turns are open', () => {
     const ledgerState = emptyState()
     for (let turn = 0; turn < 1000; turn++) takeLimits(ledgerState, [tokens({ cost: 1 })], 0)
-    expect([...ledgerState.rates.values()]).toEqual([expect.closeTo(10_000_000, 0)])
+    expect([...ledgerState.rateLimits.values()]).toEqual([expect.closeTo(10_000_000, 0)])
   })
 
   it('takes at most burst + rate × time in any stretch of time, with corrections counted when they are made', () => {
@@ -105,9 +105,9 @@ describe('a token limit', () => {
           for (const next of steps) {
             if (next.do === 'wait') nowMicros += next.micros
             else if (next.do === 'sweep') {
-              const before = ledgerState.rates.size
-              dropFullBuckets(ledgerState, nowMicros)
-              seen.forgotten += before - ledgerState.rates.size
+              const before = ledgerState.rateLimits.size
+              dropRecoveredRateLimits(ledgerState, nowMicros)
+              seen.forgotten += before - ledgerState.rateLimits.size
             } else if (next.do === 'admit') {
               const limit = tokens({ limit: perMinute, burst, cost: next.cost })
               if (checkLimits(ledgerState, [limit], nowMicros)) {

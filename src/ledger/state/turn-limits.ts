@@ -1,4 +1,4 @@
-import { addToRate, type RateRule, rateStatusOf, takeFromRate } from '../../lib/rates.ts'
+import { addToRateLimit, type RateLimit, rateLimitStatusOf, takeFromRateLimit } from '../../lib/rate-limit.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { LedgerState } from './state.ts'
 
@@ -10,9 +10,13 @@ export type LimitRefusal =
 /** A running turn may end at any time. */
 const CONCURRENCY_RETRY_MS = 1000
 
-const ruleOf = (limit: AppliedLimit): RateRule => ({ perMinute: limit.limit, burst: limit.burst })
+const ruleOf = (limit: AppliedLimit): RateLimit => ({ perMinute: limit.limit, burst: limit.burst })
 
-/** Checks limits without taking from them. Of several refusals it returns the one with the longest wait. */
+/**
+ * Checks rate limits and concurrency limits without taking from them: for `admitTurn` (`turns.ts`), for `earlyRefusal` before the
+ * body (`gateway/serve-turn.ts`), and for replays (`takeRequest` in `ledger/admit.ts`). Which limits apply: `limits/limits.ts`; what
+ * the client is told: `rateLimitProblem` in `gateway/refusals.ts`. Of several refusals it returns the one with the longest wait.
+ */
 export function checkLimits(
   ledgerState: LedgerState,
   limits: readonly AppliedLimit[],
@@ -24,8 +28,8 @@ export function checkLimits(
     if (limit.kind === 'concurrent') {
       if ((ledgerState.running.get(limit.subject) ?? 0) >= limit.limit) retryAfterMs = CONCURRENCY_RETRY_MS
     } else {
-      const reachedAt = ledgerState.rates.get(limit.subject) ?? nowMicros
-      const decision = takeFromRate(ruleOf(limit), reachedAt, limit.cost, nowMicros)
+      const reachedAt = ledgerState.rateLimits.get(limit.subject) ?? nowMicros
+      const decision = takeFromRateLimit(ruleOf(limit), reachedAt, limit.cost, nowMicros)
       if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
       if (decision.kind === 'wait') retryAfterMs = decision.waitMs
     }
@@ -42,8 +46,8 @@ export function takeLimits(ledgerState: LedgerState, limits: readonly AppliedLim
       ledgerState.running.set(subject, (ledgerState.running.get(subject) ?? 0) + 1)
       continue
     }
-    const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
-    ledgerState.rates.set(subject, addToRate(ruleOf(limit), reachedAt, cost, nowMicros))
+    const reachedAt = ledgerState.rateLimits.get(subject) ?? nowMicros
+    ledgerState.rateLimits.set(subject, addToRateLimit(ruleOf(limit), reachedAt, cost, nowMicros))
   }
 }
 
@@ -62,14 +66,15 @@ export function releaseLimits(
       else ledgerState.running.delete(subject)
     }
     if (kind !== 'tokens') continue
-    const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
-    ledgerState.rates.set(subject, addToRate(ruleOf(limit), reachedAt, tokensUsed - cost, nowMicros))
+    const reachedAt = ledgerState.rateLimits.get(subject) ?? nowMicros
+    ledgerState.rateLimits.set(subject, addToRateLimit(ruleOf(limit), reachedAt, tokensUsed - cost, nowMicros))
   }
 }
 
-/** A rate that is earned back whole equals one that was never used. */
-export function dropFullBuckets(ledgerState: LedgerState, nowMicros: number): void {
-  for (const [subject, reachedAt] of ledgerState.rates) if (reachedAt <= nowMicros) ledgerState.rates.delete(subject)
+/** A rate limit whose takings are earned back whole equals one that was never used. */
+export function dropRecoveredRateLimits(ledgerState: LedgerState, nowMicros: number): void {
+  for (const [subject, reachedAt] of ledgerState.rateLimits)
+    if (reachedAt <= nowMicros) ledgerState.rateLimits.delete(subject)
 }
 
 /** Counts the turns under each concurrency limit. */
@@ -97,8 +102,8 @@ export function limitStatusesOf(
       statuses.push({ kind, limit: most, remaining, resetMs: 0 })
       continue
     }
-    const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
-    const { remaining, resetMs } = rateStatusOf(ruleOf(limit), reachedAt, nowMicros)
+    const reachedAt = ledgerState.rateLimits.get(subject) ?? nowMicros
+    const { remaining, resetMs } = rateLimitStatusOf(ruleOf(limit), reachedAt, nowMicros)
     statuses.push({ kind, limit: most, remaining, resetMs })
   }
   return statuses

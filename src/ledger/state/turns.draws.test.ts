@@ -70,7 +70,7 @@ describe('available is the least of all that is drawn on, less holds', () => {
     const { hold } = builderWith([windowOf('5h', 13_000n)], T0)
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
       const outcome = hold(name, 0, T0, { clientCap: undefined, modelCap: 100_000 })
-      if (outcome.kind === 'held') expect(outcome.hold).toBe(1_000n + BigInt(outcome.cap))
+      if (outcome.kind === 'held') expect(outcome.heldAmount).toBe(1_000n + BigInt(outcome.cap))
       else expect(outcome.kind).toBe('in-flight')
     }
   })

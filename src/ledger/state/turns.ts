@@ -3,7 +3,7 @@ import type { AppliedLimit, KeyKind } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../../model/ids.ts'
 import { type NanoUsd, ZERO } from '../../model/money.ts'
-import { type ChosenCapTerms, type HoldTerms, holdFor, inputTokensOf, tokensCovered } from '../../model/price.ts'
+import { type ChosenCapTerms, type HoldTerms, heldAmountFor, inputTokensOf, tokensCovered } from '../../model/price.ts'
 import {
   allowanceStatusOf,
   assertHoldCounted,
@@ -66,7 +66,7 @@ export type AdmitOutcome =
       readonly kind: 'held'
       readonly receipt: number
       readonly cap: number
-      readonly hold: NanoUsd
+      readonly heldAmount: NanoUsd
       readonly changes: readonly Change[]
     }
   | LimitRefusal
@@ -96,14 +96,14 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitRequest, { at, nowM
   const draws = drawsOf(account, op, at)
   const decided = decideCap(op, draws, at)
   if (decided.kind !== 'cap') return decided
-  const { cap, hold } = decided
+  const { cap, heldAmount } = decided
   // A free turn draws on the wallet only: with neither hold nor charge a window's period would count as unused, and be
   // moved or closed under the turn.
-  const drawn = hold > 0n ? draws : draws.filter(({ status }) => status === undefined)
+  const drawn = heldAmount > 0n ? draws : draws.filter(({ status }) => status === undefined)
   for (const { posted, held } of drawn)
-    if (posted - held < hold) throw new BrokenRule('a hold is placed on what is there')
+    if (posted - held < heldAmount) throw new BrokenRule('a hold is placed on what is there')
   takeLimits(ledgerState, op.limits, nowMicros)
-  return placeHold(ledgerState, op, account, { drawn, hold, cap, at })
+  return placeHold(ledgerState, op, account, { drawn, heldAmount, cap, at })
 }
 
 /** Nothing refuses from here on, so windows may be opened. */
@@ -111,10 +111,10 @@ function placeHold(
   ledgerState: LedgerState,
   op: AdmitRequest,
   account: AccountState,
-  placed: { readonly drawn: readonly Draw[]; readonly hold: NanoUsd; readonly cap: number; readonly at: number },
+  placed: { readonly drawn: readonly Draw[]; readonly heldAmount: NanoUsd; readonly cap: number; readonly at: number },
 ): AdmitOutcome {
   const { requestId } = op
-  const { drawn, hold, cap, at } = placed
+  const { drawn, heldAmount, cap, at } = placed
   const receipt = ledgerState.next.receipt++
   const outputBound = cap * op.choices
   const changes: Change[] = []
@@ -123,13 +123,13 @@ function placeHold(
   const counted: CountedSpend[] = []
   for (const { status } of drawn) {
     if (status?.allowance.unit === 'cap') {
-      counted.push(countHold(account, status, { receipt, hold }))
+      counted.push(countHold(account, status, { receipt, heldAmount }))
       continue
     }
     const opened = status && openPeriod(ledgerState, account, status, at)
     if (opened) changes.push(...opened.changes)
     const bucket = opened?.bucket ?? account.wallet
-    bucket.held += hold
+    bucket.held += heldAmount
     buckets.push(bucket)
     rows.push(bucket.row)
   }
@@ -140,7 +140,7 @@ function placeHold(
     account: op.account,
     model: op.model,
     priceVersion: op.priceVersion,
-    hold,
+    heldAmount,
     buckets,
     counted,
     limits: op.limits,
@@ -160,17 +160,17 @@ function placeHold(
     priceVersion: op.priceVersion,
     buckets: rows,
     caps: counted.map(({ name }) => name),
-    hold,
+    heldAmount,
     cap,
     outputBound,
     inputEstimate: op.inputEstimate,
     cachedEstimate: op.cachedEstimate,
     at,
   })
-  for (const bucket of rows) changes.push({ kind: 'bucket-moved', bucket, posted: 0n, held: hold })
+  for (const bucket of rows) changes.push({ kind: 'bucket-moved', bucket, posted: 0n, held: heldAmount })
   for (const { counter } of counted) changes.push(counterSet(op.account, counter))
   if (op.claim) changes.push(openClaim(ledgerState, op.claim, { requestId, receipt, at }))
-  return { kind: 'held', receipt, cap, hold, changes }
+  return { kind: 'held', receipt, cap, heldAmount, changes }
 }
 
 /** What a turn draws on: the wallet or an allowance. It holds on all of them or on none. */
@@ -230,7 +230,7 @@ export function decideCap(
   op: WantedCap,
   draws: readonly Draw[],
   at: number,
-): { readonly kind: 'cap'; readonly cap: number; readonly hold: NanoUsd } | MoneyRefusal {
+): { readonly kind: 'cap'; readonly cap: number; readonly heldAmount: NanoUsd } | MoneyRefusal {
   let least: bigint | undefined
   for (const { posted, held } of draws) {
     const available = posted - held
@@ -239,17 +239,17 @@ export function decideCap(
   // Never negative, though a spend cap may have been lowered below its usage: what costs nothing passes even then.
   const available = least === undefined || least < 0n ? ZERO : (least as NanoUsd)
   const wanted = op.clientCap ?? op.modelCap
-  const hold = holdFor(op.terms, wanted)
-  if (hold <= available) return { kind: 'cap', cap: wanted, hold }
-  if (op.clientCap !== undefined) return refuseMoney(op.terms, draws, { available, needed: hold, at })
+  const heldAmount = heldAmountFor(op.terms, wanted)
+  if (heldAmount <= available) return { kind: 'cap', cap: wanted, heldAmount }
+  if (op.clientCap !== undefined) return refuseMoney(op.terms, draws, { available, needed: heldAmount, at })
   const cap = chosenCapFor(op, available)
-  const lowered = holdFor(op.terms, cap)
-  if (lowered <= available) return { kind: 'cap', cap, hold: lowered }
+  const lowered = heldAmountFor(op.terms, cap)
+  if (lowered <= available) return { kind: 'cap', cap, heldAmount: lowered }
   return refuseMoney(op.terms, draws, { available, needed: lowered, at })
 }
 
 function chosenCapFor({ terms, modelCap, chosenCap }: WantedCap, available: bigint): number {
-  const inputHold = holdFor(terms, 0)
+  const inputHold = heldAmountFor(terms, 0)
   const share = ((available - inputHold) * BigInt(chosenCap.sharePercent)) / 100n
   const tokens = tokensCovered(terms, inputHold + share) ?? 0
   return Math.min(modelCap, Math.max(chosenCap.tokensMin, tokens))
@@ -350,14 +350,15 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
   if (!turn) return { kind: 'not-open' }
   const { at, ending } = op
   const { owed } = ending
-  const { charge, shortfall } = chargeWithin(turn.hold, owed)
-  if (charge < 0n || charge > turn.hold) throw new BrokenRule('a charge is within its hold')
-  for (const { held } of turn.buckets) if (held < turn.hold) throw new BrokenRule('a hold ends where it was placed')
+  const { charge, shortfall } = chargeWithin(turn.heldAmount, owed)
+  if (charge < 0n || charge > turn.heldAmount) throw new BrokenRule('a charge is within its hold')
+  for (const { held } of turn.buckets)
+    if (held < turn.heldAmount) throw new BrokenRule('a hold ends where it was placed')
   if (turn.counted.length > 0) assertHoldCounted(turn)
   ledgerState.turns.delete(op.requestId)
   let balance: bigint | undefined
   for (const bucket of turn.buckets) {
-    bucket.held -= turn.hold
+    bucket.held -= turn.heldAmount
     bucket.posted -= charge
     if (bucket.unit === 'usd') balance = bucket.posted
   }
@@ -377,7 +378,7 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
     },
   ]
   for (const { row } of turn.buckets) {
-    changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.hold })
+    changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.heldAmount })
   }
   if (turn.counted.length > 0) changes.push(...countCharge(turn, charge))
   if (account.endedWithHolds.size > 0) changes.push(...closeOutlived(ledgerState, account, turn, at))
@@ -386,9 +387,9 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
 }
 
 /** A charge never exceeds its hold; the rest of the cost is recorded as shortfall. */
-export function chargeWithin(hold: NanoUsd, owed: Pick<Owed, 'cost'> | undefined): Charged {
+export function chargeWithin(heldAmount: NanoUsd, owed: Pick<Owed, 'cost'> | undefined): Charged {
   const cost = owed?.cost ?? ZERO
-  const charge = cost < hold ? cost : hold
+  const charge = cost < heldAmount ? cost : heldAmount
   return { charge, shortfall: (cost - charge) as NanoUsd }
 }
 

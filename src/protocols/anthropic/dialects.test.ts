@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codecs } from '../codecs.ts'
+import { codecs } from '../wires.ts'
 import { ANTHROPIC_DIALECTS, anthropicDialect } from './dialects.ts'
 
 describe('a server that speaks Messages', () => {

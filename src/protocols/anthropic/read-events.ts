@@ -304,7 +304,7 @@ class BlockReader {
     } else if (this.#open?.index === index) this.#endOpen()
   }
 
-  /** A call without arguments has none; those of a call that was cut off are unknown. */
+  /** A call without arguments has none; those of a truncated call are unknown. */
   #endTool(tool: ToolBlock, reason: FinishReason): void {
     const { call, whole, hasArguments } = tool
     if (!hasArguments && (whole !== undefined || reason !== 'length')) this.#addArguments(tool, whole ?? '{}')

@@ -105,8 +105,8 @@ const FAILED_FINISHES: ReadonlySet<unknown> = new Set(['error', 'abort', 'insuff
 export const failureInFinish = ({ finish_reason: reason }: Fields): UpstreamError | undefined =>
   FAILED_FINISHES.has(reason) ? { message: `it ended with "${reason}"`, code: undefined } : undefined
 
-/** The tool calls of an answer. `cut`: the arguments of one break off; `broken`: they are not JSON; `nameless`: a call has no name. */
-export type CallsSoFar = 'none' | 'whole' | 'cut' | 'broken' | 'nameless'
+/** The tool calls of an answer. `truncated`: the arguments of one break off; `broken`: they are not JSON; `nameless`: a call has no name. */
+export type CallsSoFar = 'none' | 'whole' | 'truncated' | 'broken' | 'nameless'
 
 interface Calls {
   callsSoFar(): CallsSoFar
@@ -114,14 +114,14 @@ interface Calls {
 
 /**
  * A finish reason that clients know. `stop` with tool calls becomes `tool_calls`. One whose arguments
- * break off was cut by its cap, although some servers report `tool_calls` (vLLM, in streams).
+ * break off was truncated by its cap, although some servers report `tool_calls` (vLLM, in streams).
  */
 export function finishReasonFrom(reason: unknown, answer: Calls | undefined): string | null {
   if (typeof reason !== 'string' || reason === '') return null
   const known = FINISH_ALIASES.get(reason) ?? reason
   if (known !== 'stop' && known !== 'tool_calls') return known
   const calls = answer?.callsSoFar() ?? 'none'
-  if (calls === 'cut') return 'length'
+  if (calls === 'truncated') return 'length'
   return calls === 'whole' ? 'tool_calls' : known
 }
 

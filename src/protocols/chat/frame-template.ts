@@ -27,9 +27,9 @@ const probeValue = (slot: number): string => `slot ${slot}`
  */
 export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): FrameTemplate | undefined {
   const strings = varyingStrings(chunk)
-  const cut = strings && cutAtSlots(frame)
-  if (!cut) return undefined
-  const { literals, values } = cut
+  const split = strings && splitAtSlots(frame)
+  if (!split) return undefined
+  const { literals, values } = split
   let proof: 'open' | 'proved' | 'wrong' = 'open'
   let fixedBytes = 0
   let countsAsText: readonly boolean[] = []
@@ -95,7 +95,7 @@ function varyingStrings(chunk: Fields): unknown[] | undefined {
   return [content, refusal, reasoning_content, reasoning, laterArguments, chunk.obfuscation]
 }
 
-function cutAtSlots(frame: Buffer): { literals: Buffer[]; values: unknown[] } | undefined {
+function splitAtSlots(frame: Buffer): { literals: Buffer[]; values: unknown[] } | undefined {
   const text = frame.toString('latin1')
   const literals: Buffer[] = []
   const values: unknown[] = []

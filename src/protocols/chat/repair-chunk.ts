@@ -109,7 +109,7 @@ export class ChunkRepair {
     this.finished = this.#finishedCount >= choices
     if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)
     // A call that ends without arguments gets empty ones.
-    const fragments = state.calls?.emptyArguments({ isCut: finish !== 'tool_calls' })
+    const fragments = state.calls?.emptyArguments({ isTruncated: finish !== 'tool_calls' })
     if (fragments !== undefined && fragments.length > 0) {
       changed = functionForm
         ? set(delta, 'function_call', { ...(delta.function_call as Fields), arguments: NO_ARGUMENTS })
@@ -232,9 +232,9 @@ export class ToolCallRepair {
     if (this.#last !== undefined) this.#feed(this.#last, text)
   }
 
-  /** Fragments that give `{}` to the calls that ended without arguments; in a cut answer the last call may have lost its own. */
-  emptyArguments({ isCut = false } = {}): Fields[] {
-    return this.#calls.slice(0, isCut ? -1 : undefined).flatMap((call) => {
+  /** Fragments that give `{}` to the calls that ended without arguments; in a truncated answer the last call may have lost its own. */
+  emptyArguments({ isTruncated = false } = {}): Fields[] {
+    return this.#calls.slice(0, isTruncated ? -1 : undefined).flatMap((call) => {
       if (call.index === undefined || call.isCustom || call.progress.state !== 'empty') return []
       this.#feed(call, NO_ARGUMENTS)
       return [{ index: call.index, function: { arguments: NO_ARGUMENTS } }]
@@ -246,10 +246,10 @@ export class ToolCallRepair {
     const isNameless = ({ isCustom, name, upstreamId, early }: OpenCall) =>
       !isCustom && name === '' && (upstreamId !== '' || early !== '')
     if (this.#calls.some(isNameless)) return 'nameless'
-    // Only the last call can be cut.
-    const cut = this.#calls.findIndex(({ progress }) => progress.state === 'cut')
-    if (this.isBroken || (cut !== -1 && cut < this.#calls.length - 1)) return 'broken'
-    if (cut !== -1) return 'cut'
+    // Only the last call can be truncated.
+    const incomplete = this.#calls.findIndex(({ progress }) => progress.state === 'incomplete')
+    if (this.isBroken || (incomplete !== -1 && incomplete < this.#calls.length - 1)) return 'broken'
+    if (incomplete !== -1) return 'truncated'
     return this.#indexed === 0 ? 'none' : 'whole'
   }
 

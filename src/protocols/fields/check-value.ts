@@ -107,7 +107,7 @@ export function checkEach(
   return undefined
 }
 
-/** A client's text in a message is cut. */
+/** A client's text in a message is shortened. */
 const SHOWN_MAX = 40
 
 export const shown = (text: string): string => JSON.stringify(text.slice(0, SHOWN_MAX))
@@ -140,7 +140,7 @@ export function checkToken(param: string, value: unknown, words: ReadonlySet<str
   return problem('invalid_value', message, { param })
 }
 
-/** A client's field name in a message is cut. */
+/** A client's field name in a message is shortened. */
 const NAME_SHOWN_MAX = 64
 
 /**

@@ -5,19 +5,21 @@ import { laneTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Upstream } from '../../catalog/catalog.ts'
 import { effortOf } from '../../model/effort.ts'
-import { providerKindOf } from '../../providers/provider-kinds.ts'
-import { codecs } from '../codecs.ts'
+import { providerEndpointOf } from '../../providers/provider-endpoints.ts'
+import { codecs } from '../wires.ts'
 
 describe('a lane of wire gemini', () => {
   it('is called at the address of its model and mode, with its key in a header', () => {
-    const kind = providerKindOf({ wire: 'gemini', dialect: 'google' } as Upstream)!
-    expect(kind.path({ model: 'gemini-3-pro', delivery: 'stream' })).toBe(
+    const endpoint = providerEndpointOf({ wire: 'gemini', dialect: 'google' } as Upstream)!
+    expect(endpoint.path({ model: 'gemini-3-pro', delivery: 'stream' })).toBe(
       '/models/gemini-3-pro:streamGenerateContent?alt=sse',
     )
-    expect(kind.path({ model: 'gemini-3-pro', delivery: 'json' })).toBe('/models/gemini-3-pro:generateContent')
-    expect(kind.path({ model: 'a b/c:d?e#f', delivery: 'json' })).toBe('/models/a%20b/c%3Ad%3Fe%23f:generateContent')
-    expect(kind.credential('AIza1')).toEqual(['x-goog-api-key', 'AIza1'])
-    expect(kind.headers({} as Upstream)).toEqual([])
+    expect(endpoint.path({ model: 'gemini-3-pro', delivery: 'json' })).toBe('/models/gemini-3-pro:generateContent')
+    expect(endpoint.path({ model: 'a b/c:d?e#f', delivery: 'json' })).toBe(
+      '/models/a%20b/c%3Ad%3Fe%23f:generateContent',
+    )
+    expect(endpoint.credential('AIza1')).toEqual(['x-goog-api-key', 'AIza1'])
+    expect(endpoint.headers).toBeUndefined()
   })
 
   it('has one row, which writes its requests and reads its answers', () => {

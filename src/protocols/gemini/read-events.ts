@@ -275,7 +275,7 @@ class CallReader {
     }
     for (const arg of Array.isArray(partialArgs) ? partialArgs : []) {
       addPartialArg(waiting.args, arg)
-      // Pieces that are not text count too, so that an endless series of them is cut off as well.
+      // Pieces that are not text count too, so that an endless series of them ends as well.
       waiting.bytes += isObject(arg) && typeof arg.stringValue === 'string' ? Buffer.byteLength(arg.stringValue) : 1
     }
     return willContinue === true ? ended : [...ended, ...this.rest()]

@@ -110,7 +110,7 @@ function writeSampling(sampling: Sampling, { dialect, client }: LaneTarget<Gemin
   return { fields, leftOut }
 }
 
-/** A seed has 32 bits here: a longer one is cut, the same way every time. */
+/** A seed has 32 bits here: a longer one is shortened, the same way every time. */
 const seedOf = (seed: number): number => Math.trunc(seed) | 0
 
 /** Plain text is the default; where a tool takes the answer, the tool has the schema. */

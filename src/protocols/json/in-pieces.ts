@@ -109,19 +109,19 @@ class PieceParser {
   async #parseString(start: number, end: number): Promise<string> {
     let text = ''
     for (let at = start + 1; at < end - 1; ) {
-      const cut = this.#cutBefore(Math.min(at + PIECE_BYTES, end - 1), { at, end: end - 1 })
-      text += JSON.parse(`"${this.#text(at, cut)}"`)
-      at = cut
+      const split = this.#splitBefore(Math.min(at + PIECE_BYTES, end - 1), { at, end: end - 1 })
+      text += JSON.parse(`"${this.#text(at, split)}"`)
+      at = split
       await passTurnstile()
     }
     return text
   }
 
-  /** The last place up to `cut` that splits neither a character nor an escape. `at` is the start of one. */
-  #cutBefore(cut: number, { at, end }: { readonly at: number; readonly end: number }): number {
-    if (cut === end) return end
+  /** The last place up to `most` that splits neither a character nor an escape. `at` is the start of one. */
+  #splitBefore(most: number, { at, end }: { readonly at: number; readonly end: number }): number {
+    if (most === end) return end
     const bytes = this.#bytes
-    let character = cut
+    let character = most
     while ((bytes[character]! & 0xc0) === 0x80) character -= 1
     let slash = character - 1
     while (slash >= character - ESCAPE_BYTES && bytes[slash] !== BACKSLASH) slash -= 1
@@ -260,12 +260,12 @@ class PieceWriter {
   async #writeString(value: string): Promise<void> {
     this.#text += '"'
     for (let at = 0; at < value.length; ) {
-      let cut = Math.min(at + PIECE_CHARACTERS, value.length)
+      let split = Math.min(at + PIECE_CHARACTERS, value.length)
       // Surrogate pairs stay together.
-      const last = value.charCodeAt(cut - 1)
-      if (cut < value.length && last >= 0xd800 && last < 0xdc00) cut -= 1
-      this.#text += JSON.stringify(value.slice(at, cut)).slice(1, -1)
-      at = cut
+      const last = value.charCodeAt(split - 1)
+      if (split < value.length && last >= 0xd800 && last < 0xdc00) split -= 1
+      this.#text += JSON.stringify(value.slice(at, split)).slice(1, -1)
+      at = split
       await this.#pause()
     }
     this.#text += '"'

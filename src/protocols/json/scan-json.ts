@@ -235,7 +235,7 @@ export const INNER_BOUNDS: JsonBounds = { depthMax: 100_000, valuesMax: Number.M
 /** The longest text that is parsed or written without a pause: a few milliseconds of the slowest text. */
 export const PIECE_BYTES = 1024 * 1024
 
-/** One piece of all bodies that are parsed or written in pieces runs in a turn of the event loop. */
+/** One piece of all bodies that are parsed or written in pieces runs in an iteration of the event loop. */
 export const passTurnstile = createTurnstile()
 
 /** `spliceMembers` for an object inside a scanned body, such as an element of an array. */

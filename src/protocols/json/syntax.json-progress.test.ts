@@ -30,7 +30,7 @@ it('JSON that is cut anywhere is cut, and whole JSON is whole, however it comes 
     const text = JSON.stringify(value, null, cuts % 2)
     for (let end = 1; end < text.length; end++) {
       const middle = random(end)
-      expect(stateOf(text.slice(0, middle), text.slice(middle, end)), text.slice(0, end)).toBe('cut')
+      expect(stateOf(text.slice(0, middle), text.slice(middle, end)), text.slice(0, end)).toBe('incomplete')
       cuts++
     }
     expect(stateOf(...text)).toBe('whole')
@@ -49,7 +49,7 @@ it('is whole exactly where a parser takes it, whatever is changed in it', () => 
     '-0.1',
     'null',
   ]
-  const seen = { whole: 0, cut: 0, broken: 0, empty: 0 }
+  const seen = { whole: 0, incomplete: 0, broken: 0, empty: 0 }
   for (let round = 0; round < 20_000; round++) {
     let text = texts[random(texts.length)]!
     for (let changes = random(3); changes >= 0; changes--) {
@@ -65,16 +65,16 @@ it('is whole exactly where a parser takes it, whatever is changed in it', () => 
     seen[state]++
   }
   console.log(`JSON in pieces: seed ${seed}, ${JSON.stringify(seen)}`)
-  for (const state of ['whole', 'cut', 'broken'] as const) expect(seen[state]).toBeGreaterThan(100)
+  for (const state of ['whole', 'incomplete', 'broken'] as const) expect(seen[state]).toBeGreaterThan(100)
 })
 
 it.each([
   ['', 'empty'],
   ['  ', 'empty'],
   ['7', 'whole'],
-  ['-', 'cut'],
-  ['1.', 'cut'],
-  ['nul', 'cut'],
+  ['-', 'incomplete'],
+  ['1.', 'incomplete'],
+  ['nul', 'incomplete'],
   ['null', 'whole'],
   ['"x"', 'whole'],
   ['}', 'broken'],

@@ -133,10 +133,10 @@ function skipSpace(bytes: Buffer, start: number): number {
 }
 
 /**
- * The state of JSON that arrives in pieces. `empty`: only white space so far. `cut`: incomplete, but more text can complete it.
+ * The state of JSON that arrives in pieces. `empty`: only white space so far. `incomplete`: more text can complete it.
  * `whole`: valid JSON. `broken`: no more text can make it valid. A number counts as whole as soon as it could end.
  */
-export type JsonState = 'empty' | 'cut' | 'whole' | 'broken'
+export type JsonState = 'empty' | 'incomplete' | 'whole' | 'broken'
 
 /** What the grammar allows between two tokens. */
 type Expected = 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end' | 'nothing'
@@ -193,9 +193,9 @@ export class JsonProgress {
 
   get state(): JsonState {
     if (this.#isBroken) return 'broken'
-    if (this.#open.length > 0 || this.#token === 'string') return 'cut'
+    if (this.#open.length > 0 || this.#token === 'string') return 'incomplete'
     if (this.#token === undefined) return this.#expected === 'nothing' ? 'whole' : 'empty'
-    return this.#isTokenWhole() ? 'whole' : 'cut'
+    return this.#isTokenWhole() ? 'whole' : 'incomplete'
   }
 
   #feedString(char: string): void {

@@ -53,7 +53,7 @@ function readErrorObject(error: Fields): UpstreamError {
 
 const TEXT_MAX = 1000
 
-/** Hides secrets after control characters are removed, which could split them, and before the cut, which could hide half of one. */
+/** Hides secrets after control characters are removed, which could split them, and before `slice`, which could keep half of one. */
 const inBounds = (text: string): string => hideSecrets(withoutControls(text)).slice(0, TEXT_MAX)
 
 /** FastAPI's error for one place in the body, without the value that stood there. */
@@ -231,6 +231,7 @@ const UNKNOWN: Sign = { means: 'failed' }
 const REFUSED: readonly Sign[] = [
   { means: 'filtered', status: [401, 402, 403], says: FILTERED },
   { means: 'credential', status: [401, 402, 403, 407] },
+  // What a 429 does from here on: `faultOfRefusal` in `gateway/upstream-errors.ts`.
   { means: 'credential', status: [429], word: OUR_ACCOUNT_WORD },
   { means: 'throttled', status: [429] },
   // A retry or a fallback may succeed: the request timed out, came too early, was in conflict, or was abandoned.

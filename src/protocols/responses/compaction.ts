@@ -110,7 +110,7 @@ const isSummary = ({ content }: Fields): boolean =>
 
 /** Reads the answer of a provider that compacts conversations itself: only its sealed item is of use. */
 interface NativeCompactionReader extends CompactionReader {
-  /** The answer is complete, was not cut, and has no sealed item. */
+  /** The answer is complete, is not truncated, and has no sealed item. */
   readonly hasFailed: boolean
 }
 
@@ -125,7 +125,7 @@ export function createNativeCompactionReader(origin: string): NativeCompactionRe
       for (const event of items.read(frame)) if (event.item.kind === 'compaction') item = event.item
       Object.assign(state, items.state, { heldBytes: items.state.outputBytes })
       if (!state.finished || item?.opaque !== undefined) return
-      // An answer that was cut shows the client's output limit, not a failure of the server.
+      // A truncated answer shows the client's output limit, not a failure of the server.
       reader.hasFailed = items.ending()?.kind === 'completed'
       state.finished = false
       state.error ??= { message: 'The provider did not shorten the conversation.', code: 'server_error' }

@@ -66,7 +66,7 @@ export class ItemEmitter {
   /** All items that have started, whether the client gets them or not. */
   readonly #items: EmittedItem[] = []
   #emittedCount = 0
-  /** The last emitted item stays open until the next one or the end: if the answer was cut, it is the incomplete one. */
+  /** The last emitted item stays open until the next one or the end: if the answer is truncated, it is the incomplete one. */
   #last: EmittedItem | undefined
   #open: OpenPart | undefined
   /** Sealed reasoning behind a message, which is emitted only if another item follows. */
@@ -121,7 +121,7 @@ export class ItemEmitter {
     }
   }
 
-  /** Ends the last item. The provider's own status of an item does not count: only the last item of a cut answer is incomplete. */
+  /** Ends the last item. The provider's own status of an item does not count: only the last item of a truncated answer is incomplete. */
   end(status: 'completed' | 'incomplete'): void {
     const last = this.#last
     if (last === undefined || last.status !== undefined) return

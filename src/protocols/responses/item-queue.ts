@@ -150,7 +150,7 @@ export class ItemQueue {
     this.#advance()
   }
 
-  /** Ends all open items. Only the last item of a cut answer is incomplete. */
+  /** Ends all open items. Only the last item of a truncated answer is incomplete. */
   endAll(status: 'completed' | 'incomplete'): void {
     const open: ReceivedItem[] = []
     for (const received of this.#waiting) if (!received.hasEnded) open.push(received)

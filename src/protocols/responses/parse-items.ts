@@ -183,7 +183,7 @@ export class ItemParser {
       const received = known ?? this.#begin(item, this.#items.nextIndex, nonEmpty(item.id))
       if (received === undefined) continue
       claimed.add(received)
-      // Only the last item of a cut answer is cut.
+      // Only the last item of a truncated answer is truncated.
       if (!received.hasEnded) this.#finishItem(received, item, index === listed.length - 1 ? status : 'completed')
       else if (!isSameItem(received, item)) this.#disagree()
     }
@@ -194,18 +194,18 @@ export class ItemParser {
     if (order.some((place, at) => at > 0 && place <= order[at - 1]!)) this.#disagree()
   }
 
-  /** What is wrong with the calls of a finished answer. The last item of an incomplete one may be cut. */
+  /** What is wrong with the calls of a finished answer. The last item of an incomplete one may be truncated. */
   faultInCalls(ending: 'completed' | 'incomplete'): string | undefined {
     const { all } = this.#items
     if (all.some(({ item }) => isCall(item.kind) && nameOfCall(item) === '')) return NAMELESS_CALL
     if (this.#options.functionsAreCustom) return undefined
-    const mayBeCut = ending === 'incomplete' ? all.at(-1) : undefined
+    const mayBeTruncated = ending === 'incomplete' ? all.at(-1) : undefined
     const isBroken = (received: ReceivedItem) =>
       received.item.kind === 'function_call' &&
       received.item.parts.some(({ text }) => {
         const json = new JsonProgress()
         json.feed(text)
-        return received === mayBeCut ? json.state === 'broken' : json.state !== 'whole'
+        return received === mayBeTruncated ? json.state === 'broken' : json.state !== 'whole'
       })
     return all.some(isBroken) ? BROKEN_ARGUMENTS : undefined
   }

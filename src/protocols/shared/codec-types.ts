@@ -3,7 +3,7 @@ import type { SettledCharge } from '../../model/ending.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import type { Usage } from '../../model/price.ts'
 import type { Problem, Refused } from '../../model/problem.ts'
-import type { Compacted, RequestBody, TurnRequest } from '../../model/turn.ts'
+import type { Compacted, Delivery, RequestBody, TurnRequest } from '../../model/turn.ts'
 import type { UpstreamError } from '../refusals/provider-error.ts'
 import type { FrameSplitter } from '../sse/frames.ts'
 import type { StreamState } from './stream-state.ts'
@@ -103,6 +103,25 @@ export interface ParsedBody extends RequestBody {
 }
 
 export type ReadRequestOutcome<Request = TurnRequest> = { readonly kind: 'read'; readonly request: Request } | Refused
+
+/** How a provider is called. */
+export interface ProviderEndpoint {
+  /** Behind the base URL. */
+  readonly path: (call: CalledModel) => string
+  /** The header that carries the credential. */
+  readonly credential: (key: string) => Header
+  /** What else every call carries. */
+  readonly headers?: (upstream: { readonly apiVersion: string | undefined }) => readonly Header[]
+  /** Headers that depend on the request body. */
+  readonly headersOfCall?: (body: Buffer) => readonly Header[]
+}
+
+export type Header = readonly [name: string, value: string]
+
+export interface CalledModel {
+  readonly model: string
+  readonly delivery: Delivery
+}
 
 /** Mints our own ids for what we write. */
 export interface MintIds {

@@ -94,7 +94,7 @@ export function usageOfCounts({ input, cached, cacheWrite, output, reasoning, do
   return doubtful ? { ...usage, doubtful: true } : usage
 }
 
-/** For one class of one answer: no model reads or writes a thousandth of it. Larger counts are cut, so that sums stay exact. */
+/** For one class of one answer: no model reads or writes a thousandth of it. Larger counts are lowered to it, so that sums stay exact. */
 const TOKENS_MAX = 1_000_000_000
 
 /** A count of tokens; undefined for anything else. Zero is a number, and is believed. */

@@ -71,30 +71,30 @@ function linesOf(item: ConversationItem): string[] {
 
 const textOf = (part: ContentPart): string => (isText(part) ? part.text : `[${part.type}]`)
 
-/** A summary that was cut has what matters most, if it is long enough to be one. */
-const CUT_CHARACTERS_MIN = 1000
-const CUT = '\n\n[The summary was cut off here.]'
+/** A truncated summary has what matters most, if it is long enough to be one. */
+const TRUNCATED_CHARACTERS_MIN = 1000
+const TRUNCATED = '\n\n[The summary was cut off here.]'
 
 /** Reads the answer as a summary. A conversation that is shorter than its summary replaces it. */
 export function createSummaryReader(reader: EventReader, transcript: string): CompactionReader {
   const state: StreamState = { ...reader.state }
   let summary = ''
-  let isCut = false
+  let isTruncated = false
   return {
     state,
     read(frame) {
       for (const event of reader.read(frame)) {
         if (event.type === 'text-delta') summary += event.text
         if (event.type !== 'turn-end') continue
-        isCut = event.reason === 'length'
+        isTruncated = event.reason === 'length'
         const { length } = summary.trim()
-        const isSummary = isCut ? length >= CUT_CHARACTERS_MIN : event.reason === 'stop' && length > 0
+        const isSummary = isTruncated ? length >= TRUNCATED_CHARACTERS_MIN : event.reason === 'stop' && length > 0
         if (!isSummary) reader.state.error ??= NO_SUMMARY
       }
       Object.assign(state, reader.state, { heldBytes: reader.state.outputBytes })
     },
     compacted() {
-      const text = isCut ? summary.trim() + CUT : summary.trim()
+      const text = isTruncated ? summary.trim() + TRUNCATED : summary.trim()
       return { kind: 'summary', text: transcript !== '' && transcript.length < text.length ? transcript : text }
     },
   }

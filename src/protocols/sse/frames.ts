@@ -22,8 +22,8 @@ const ROOM_FROM_BYTES = 64 * 1024
 const COPIED_BYTES_MAX = 4096
 
 /**
- * Cuts a stream of bytes into Server-Sent Events frames, however the network cut it. A frame ends with an empty line; lines end
- * with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
+ * Splits a stream of bytes into Server-Sent Events frames, wherever the network has split it. A frame ends with an empty line; lines
+ * end with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
  * byte after it.)
  */
 export class FrameSplitter {
@@ -63,7 +63,7 @@ export class FrameSplitter {
       if (bytes[at + 1] === LF) end = at + 2
       else if (bytes[at + 1] === CR && bytes[at + 2] === LF) end = at + 3
     }
-    // The bound also holds for a frame that came in one read: how a stream is cut changes nothing.
+    // The bound also holds for a frame that came in one read: how the network splits a stream changes nothing.
     const length = (end === -1 ? bytes.length : end) - this.#start
     if (length > this.#frameBytesMax) throw new FrameTooLarge(`over ${this.#frameBytesMax} bytes`)
     if (end !== -1) return this.#takeUntil(end)

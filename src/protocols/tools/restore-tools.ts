@@ -21,8 +21,8 @@ class RestoringReader implements EventReader {
   /** The arguments of functions so far. */
   readonly #calls = new Map<number, JsonProgress>()
   #lastCall = -1
-  /** The answer is cut off in this frame, so a call without arguments may have lost them. */
-  #isCut = false
+  /** The answer is truncated in this frame, so a call without arguments may have lost them. */
+  #isTruncated = false
   /** Bytes of empty arguments that we added. */
   #addedBytes = 0
   #heldBytes = 0
@@ -49,10 +49,10 @@ class RestoringReader implements EventReader {
 
   #restoreAll(received: readonly TurnEvent[]): TurnEvent[] {
     const events: TurnEvent[] = []
-    this.#isCut = false
+    this.#isTruncated = false
     for (const event of received) {
       if (event.type === 'tool-call-start') this.#lastCall = event.call
-      else if (event.type === 'turn-end') this.#isCut = event.reason !== 'stop' && event.reason !== 'tool-calls'
+      else if (event.type === 'turn-end') this.#isTruncated = event.reason !== 'stop' && event.reason !== 'tool-calls'
     }
     for (const event of received) if (!this.#hasFailed) this.#restore(event, events)
     return events
@@ -80,7 +80,7 @@ class RestoringReader implements EventReader {
         this.#decoders.delete(event.call)
         const progress = this.#calls.get(event.call)
         // Clients parse the arguments, and an empty string is not JSON.
-        if (!this.#mayBeCut(event.call) && progress?.state === 'empty') {
+        if (!this.#mayBeTruncated(event.call) && progress?.state === 'empty') {
           progress.feed('{}')
           this.#addedBytes += 2
           pushDelta(event.call, '{}', events)
@@ -89,7 +89,8 @@ class RestoringReader implements EventReader {
         break
       }
       case 'turn-end':
-        if ([...this.#calls].some(([call, progress]) => isNotWhole(progress) && !this.#mayBeCut(call))) this.#fail()
+        if ([...this.#calls].some(([call, progress]) => isNotWhole(progress) && !this.#mayBeTruncated(call)))
+          this.#fail()
         else events.push(event)
         break
       default:
@@ -103,9 +104,9 @@ class RestoringReader implements EventReader {
     this.state.finished = false
   }
 
-  /** In an answer that was cut, the last call may be cut too. */
-  #mayBeCut(call: number): boolean {
-    return this.#isCut && call === this.#lastCall
+  /** In a truncated answer the last call may be truncated too. */
+  #mayBeTruncated(call: number): boolean {
+    return this.#isTruncated && call === this.#lastCall
   }
 
   #startCall(event: CallStart): CallStart {
@@ -120,7 +121,7 @@ class RestoringReader implements EventReader {
 /** Nearly all events: nothing in them depends on tools. */
 const isText = ({ type }: TurnEvent): boolean => type === 'text-delta' || type === 'reasoning-delta'
 
-const isNotWhole = ({ state }: JsonProgress): boolean => state === 'cut' || state === 'broken'
+const isNotWhole = ({ state }: JsonProgress): boolean => state === 'incomplete' || state === 'broken'
 
 /** A tool that the lane gave as a custom one is one, whatever the client declared. */
 const renamed = (event: CallStart, { name, namespace, tool }: ToolName): CallStart => ({

@@ -71,15 +71,15 @@ function callOf(tool: DemoTool, { end }: DemoQuestion, room: number): DemoAnswer
   if (tokens <= room) {
     return { words: NO_WORDS, call: { name: tool.name, arguments: written }, finish: 'tool_calls', tokens }
   }
-  const cut = written.slice(0, (room - 1) * CHARACTERS_PER_TOKEN)
-  return { words: NO_WORDS, call: { name: tool.name, arguments: cut }, finish: 'length', tokens: room }
+  const truncated = written.slice(0, (room - 1) * CHARACTERS_PER_TOKEN)
+  return { words: NO_WORDS, call: { name: tool.name, arguments: truncated }, finish: 'length', tokens: room }
 }
 
 function wordsOf({ question, stop, schema }: DemoRequest, room: number): DemoAnswer {
   const answer = schema ? wordsIn(exampleJson(schema)) : answerTo(question)
   const end = stop.length === 0 ? undefined : placeOfStop(answer, stop)
   const words = () => firstOf(answer(), room, end)
-  // One word more than fits shows that the answer is cut.
+  // One word more than fits shows that the answer is truncated.
   const wanted = countOf(firstOf(answer(), room + 1, end))
   return { words, call: undefined, finish: wanted > room ? 'length' : 'stop', tokens: Math.min(wanted, room) }
 }

@@ -1,4 +1,4 @@
-import { REFUSALS, type Refused } from '../../admin/outcome.ts'
+import { type OperationRefused, REFUSALS } from '../../admin/outcome.ts'
 import type { ConsoleError } from '../../contract/values.ts'
 import type { RequestContext } from '../request-context.ts'
 import { sendJson } from '../respond.ts'
@@ -26,14 +26,14 @@ export const CONSOLE_CODES = { ...EDGE_CODES, ...REFUSALS }
 
 type ConsoleCode = keyof typeof CONSOLE_CODES
 
-export interface ConsoleRefusal extends Pick<Refused, 'kind' | 'message' | 'param' | 'retryAfterSeconds'> {
+export interface ConsoleRefusal extends Pick<OperationRefused, 'kind' | 'message' | 'param' | 'retryAfterSeconds'> {
   readonly code: ConsoleCode
 }
 
 export const refuse = (
   code: ConsoleCode,
   message: string,
-  advice: Pick<Refused, 'param' | 'retryAfterSeconds'> = {},
+  advice: Pick<OperationRefused, 'param' | 'retryAfterSeconds'> = {},
 ): ConsoleRefusal => ({ kind: 'refused', code, message, ...advice })
 
 export const consoleErrorOf = (

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { actorLogOf } from '../../admin/audit.ts'
-import type { Outcome, Refused } from '../../admin/outcome.ts'
+import type { OperationRefused, Outcome } from '../../admin/outcome.ts'
 import type { OwnerServices } from '../../admin/services.ts'
 import type { Session, SignedIn } from '../../admin/sessions.ts'
 import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/console-api.ts'
@@ -89,7 +89,7 @@ type ReadOnly<Value> = Value extends readonly (infer Item)[]
     : Value
 
 type ReplyOf<Name extends RouteName> =
-  AnswerOf<Name> extends string ? FileReply | Refused : Reply<ReadOnly<AnswerOf<Name>>>
+  AnswerOf<Name> extends string ? FileReply | OperationRefused : Reply<ReadOnly<AnswerOf<Name>>>
 
 type Handler<Name extends RouteName> = (
   request: RequestAs[Api[Name]['who']],

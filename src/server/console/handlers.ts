@@ -13,7 +13,7 @@ import {
   showOwnKey,
 } from '../../admin/keys.ts'
 import { offeredModels, operatedModels } from '../../admin/models.ts'
-import { done, ifDone, type Outcome, refused } from '../../admin/outcome.ts'
+import { done, ifDone, type Outcome, refuseOperation } from '../../admin/outcome.ts'
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
 import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
@@ -232,7 +232,7 @@ const operatorHandlers = (services: ConsoleServices) =>
     'GET /operate/audit': (_request, { query }) => listAudit(services, query),
     async 'GET /operate/system'() {
       const status = services.status()
-      if (!status.running) return refused('unknown_operation', 'No server runs here.')
+      if (!status.running) return refuseOperation('unknown_operation', 'No server runs here.')
       const { version, node, driver, data, config, started_at, ledger_available } = status
       const { requests_running, requests_served } = status
       return done({

@@ -55,13 +55,17 @@ function servePage(context: RequestContext, { files }: EdgeConsole, path: string
  * Refusals before the session is read, for the playground too: a kept-alive connection must not start a turn while the server
  * stops, and an address must not try secrets without limit. A change has to come from a page of this site.
  */
-function refuseRequest(context: RequestContext, { addresses }: EdgeConsole, site: Site): ConsoleRefusal | undefined {
+function refuseRequest(
+  context: RequestContext,
+  { addressLimiter }: EdgeConsole,
+  site: Site,
+): ConsoleRefusal | undefined {
   const { request, edge } = context
   if (edge.drain.stage === 'refusing') {
     return refuse('server_draining', 'This server is shutting down.', { retryAfterSeconds: 1 })
   }
   const address = edge.findClientAddress(request)
-  const taken = address === undefined ? undefined : addresses.take(address)
+  const taken = address === undefined ? undefined : addressLimiter.take(address)
   if (taken?.kind === 'refused') {
     const retryAfterSeconds = wholeSeconds(taken.waitMs)
     const message = `Too many requests from this address. Try again in ${retryAfterSeconds} s.`

@@ -7,7 +7,7 @@ import type { Caller } from '../../model/caller.ts'
 import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
-import { afterOneTurn, hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody } from '../body.ts'
+import { hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody, yieldToEventLoop } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
 import { endAnswer, findClientProgram, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
@@ -29,39 +29,39 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
   const { edge, request } = context
   const header = request.headers['idempotency-key']
   const named = header === undefined ? undefined : readIdempotencyKey(header)
-  if (named?.kind === 'invalid') return refuse(context, caller, named.problem)
+  if (named?.kind === 'invalid') return refuseBeforeAdmission(context, caller, named.problem)
   // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named === undefined ? await edge.gateway.earlyRefusal(edge.gateway.services, caller) : undefined
   if (early) {
     edge.metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
-    return refuse(context, caller, early)
+    return refuseBeforeAdmission(context, caller, early)
   }
 
   const acquired = edge.limiter.acquire(context)
   const entry = acquired instanceof Promise ? await acquired : acquired
-  if (entry.kind === 'refused') return refuse(context, caller, entry.problem)
+  if (entry.kind === 'refused') return refuseBeforeAdmission(context, caller, entry.problem)
   if (entry.kind === 'disconnected') {
     // After a parse error the client may still read.
     const { failure } = context.connection
-    return failure ? refuse(context, caller, failure) : abandon(context)
+    return failure ? refuseBeforeAdmission(context, caller, failure) : abandon(context)
   }
   const { slot } = entry
   try {
     const receiving = receiveBody(context, slot)
     const received = receiving instanceof Promise ? await receiving : receiving
-    if (received.kind === 'refused') return refuse(context, caller, received.problem)
+    if (received.kind === 'refused') return refuseBeforeAdmission(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
-    if (received.bytes.length > LARGE_BYTES) await afterOneTurn()
+    if (received.bytes.length > LARGE_BYTES) await yieldToEventLoop()
     const sent = { endpoint, caller, received, slot }
     if (named === undefined) await serve(context, sent)
-    else await serveOnce(context, sent, named.key)
+    else await serveIdempotent(context, sent, named.key)
   } finally {
     slot.release()
   }
 }
 
 /** Refuses a turn before admission, and counts it, because it leaves no receipt. */
-function refuse(context: RequestContext, caller: Caller, problem: Problem, headers?: Headers): void {
+function refuseBeforeAdmission(context: RequestContext, caller: Caller, problem: Problem, headers?: Headers): void {
   sendProblem(context, problem, headers)
   context.edge.refusedTurns.note(caller, problem.code)
 }
@@ -80,7 +80,7 @@ interface SentBytes {
 }
 
 /** With an idempotency key the first request runs, and a repeated one gets the answer of the first. */
-async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<void> {
+async function serveIdempotent(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<void> {
   const { edge, path, log } = context
   const method = context.request.method ?? ''
   const { caller, received } = sent
@@ -89,14 +89,14 @@ async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKe
   try {
     // Admission checks the caller of a first request again.
     if (found.kind === 'first') return await serve(context, sent, found.claim)
-    const again = await edge.finder.findAgain(caller)
-    if (again.kind === 'refused') return refuse(context, caller, callerProblem(again.reason))
+    const again = await edge.callers.findAgain(caller)
+    if (again.kind === 'refused') return refuseBeforeAdmission(context, caller, callerProblem(again.reason))
     switch (found.kind) {
       case 'kept':
         return await replay(context, found)
       case 'refused':
         if (found.error !== undefined) log.error = found.error
-        return refuse(context, caller, found.problem, found.headers)
+        return refuseBeforeAdmission(context, caller, found.problem, found.headers)
     }
   } finally {
     found.release()
@@ -108,7 +108,7 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const { gateway, turnCounts } = edge
   const { caller, slot } = sent
   const read = await parseTurn(context, sent)
-  if (read.kind === 'refused') return refuse(context, caller, read.problem)
+  if (read.kind === 'refused') return refuseBeforeAdmission(context, caller, read.problem)
 
   const { request } = read
   const sink = new ClientSink(context, request.delivery)
@@ -146,9 +146,9 @@ async function parseTurn({ edge }: RequestContext, { endpoint, caller, received,
   const { gateway, options } = edge
   const read = await readBody(received.bytes, options.body, slot)
   if (read.kind === 'refused') return read
-  if (isLarge) await afterOneTurn()
+  if (isLarge) await yieldToEventLoop()
   const turn = await gateway.readTurn(gateway.services, { endpoint, caller, body: read.body })
-  if (isLarge) await afterOneTurn()
+  if (isLarge) await yieldToEventLoop()
   received.bytes = NOTHING
   if (turn.kind === 'refused') return turn
   const full = slot.keep(bytesUntilContent(turn.request))
@@ -157,7 +157,7 @@ async function parseTurn({ edge }: RequestContext, { endpoint, caller, received,
 
 const NOTHING = Buffer.alloc(0)
 
-/** All replays take turns at writing one slice each. */
+/** All replays alternate: each writes one slice at a time. */
 const SLICE_BYTES = 64 * 1024
 const passTurnstile = createTurnstile()
 

@@ -49,7 +49,7 @@ const DONE = Buffer.from('data: [DONE]\n\n')
 
 const passTurnstile = createTurnstile()
 
-/** Replays frames, honouring backpressure. A stream that cannot be read to its end is cut. */
+/** Replays frames, honouring backpressure. A stream that cannot be read to its end is destroyed. */
 async function sendEvents(context: RequestContext, frames: AsyncIterable<Buffer>): Promise<void> {
   const sink = new ClientSink(context, 'stream')
   context.log.outcome = 'replayed'
@@ -65,7 +65,7 @@ async function sendEvents(context: RequestContext, frames: AsyncIterable<Buffer>
     // Before the head an error status can still be sent.
     if (sink.phase === 'quiet') throw error
     context.log.error = error
-    sink.cut()
+    sink.destroy()
   }
 }
 

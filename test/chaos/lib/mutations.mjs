@@ -30,11 +30,11 @@ const MUTANTS = [
     const wasQuiet = sink.phase === 'quiet';
     if (wasQuiet)
         sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)));
-    const sentProblem = deliverEnd(turn, { fate: run.fate, owed: ending.owed, keptFrames }, settled);`,
+    const sentProblem = deliverEnd(turn, { result: run.result, owed: ending.owed, keptFrames }, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
     const { owed } = ending;
     const guessed = owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n, tier: owed.tier } : { kind: 'released' };
-    const sentProblem = deliverEnd(turn, { fate: run.fate, owed, keptFrames }, guessed);
+    const sentProblem = deliverEnd(turn, { result: run.result, owed, keptFrames }, guessed);
     await new Promise((resolve) => setTimeout(resolve, 40));
     const settled = await turn.hold.settle(ending);`,
       },
@@ -48,7 +48,7 @@ const MUTANTS = [
     replacements: [
       {
         file: 'gateway/stream.js',
-        find: 'hold.mark(Math.ceil((adapter.state.outputBytes - adapter.state.heldBytes) / bytesPerToken));',
+        find: 'hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken));',
         put: '',
       },
     ],
@@ -82,8 +82,8 @@ const MUTANTS = [
     replacements: [
       {
         file: 'ledger/state/turns.js',
-        find: 'posted: -charge, held: -turn.hold',
-        put: 'posted: -2n * charge, held: -turn.hold',
+        find: 'posted: -charge, held: -turn.heldAmount',
+        put: 'posted: -2n * charge, held: -turn.heldAmount',
       },
     ],
   },

@@ -43,7 +43,7 @@ const ACTS = {
     await delivered()
   },
   async 'the server cuts'(scene) {
-    scene.server.serving.cutTurns()
+    scene.server.serving.abortTurns()
     await allOver(scene)
   },
   async 'no charge can be written'(scene) {

@@ -250,7 +250,7 @@ describe('POST /v1/chat/completions refuses', () => {
       const account = await openAccount(stopping)
       const answer = chat(stopping, account, { model: 'calm', messages: hello('count to 5000') })
       await until(async () => (await account.receipts()).length === 1)
-      stopping.serving.cutTurns()
+      stopping.serving.abortTurns()
       expectRefusal(await answer, 'server_draining')
       await stopping.close()
     })

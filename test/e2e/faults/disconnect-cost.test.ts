@@ -215,7 +215,7 @@ describe.each(LANE_NAMES)('a client that disconnects from a lane with on_client_
   it('pays the whole after the finish reason even without usage', async () => {
     const { providerAnswer, receipt } = await hangUp(lane, 'finished', 'stream')
     expect(providerAnswer.socket.destroyed).toBe(false)
-    setup.server.serving.cutTurns()
+    setup.server.serving.abortTurns()
     await expectCut(providerAnswer)
     expect(await receipt()).toMatchObject({ outcome: 'completed', charge_nano: ALL_PRODUCED, estimated: 1 })
   })
@@ -257,7 +257,7 @@ describe('a provider that is drained after a disconnect', () => {
   ] as const)('is cancelled when the server stops (%s, %s)', async (moment, delivery, due) => {
     const { providerAnswer, receipt } = await hangUp(UNLEARNED, moment, delivery)
     expect(setup.server.serving.turnsRunning).toBe(1)
-    setup.server.serving.cutTurns()
+    setup.server.serving.abortTurns()
     await expectCut(providerAnswer)
     expect(await receipt()).toMatchObject({ outcome: 'client_gone', charge_nano: due })
   })

@@ -180,7 +180,7 @@ describe('shutdown', () => {
     const first = open(setup.server, receivedRequest, body)
     await until(() => setup.far.providerAnswers[0])
     if (stream) await first
-    setup.server.serving.cutTurns()
+    setup.server.serving.abortTurns()
     await wholeOf(await first)
     expect(await closedReceipt(account)).toMatchObject({ outcome: 'drained', state: stream ? 'settled' : 'released' })
     const again = open(setup.server, receivedRequest, body)

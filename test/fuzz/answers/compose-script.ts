@@ -1,5 +1,5 @@
 import type { Fields } from '../../../src/lib/types.ts'
-import type { LaneWire } from '../../../src/model/event.ts'
+import type { LaneWire } from '../../../src/model/wire.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 import { framesOf, type Piece, type PlainAnswer } from '../streams/answer-frames.ts'
 import { createTally, type Dice, diceOf, type EncodedFrame } from '../streams/dice.ts'

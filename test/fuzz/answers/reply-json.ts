@@ -1,5 +1,5 @@
 import type { Fields } from '../../../src/lib/types.ts'
-import type { LaneWire } from '../../../src/model/event.ts'
+import type { LaneWire } from '../../../src/model/wire.ts'
 import { framesOf, type Piece, type PlainAnswer } from '../streams/answer-frames.ts'
 import type { Dice } from '../streams/dice.ts'
 

@@ -1,4 +1,4 @@
-import type { LaneWire } from '../../../src/model/event.ts'
+import type { LaneWire } from '../../../src/model/wire.ts'
 import type { EncodedFrame, Json } from './dice.ts'
 
 /** What each of the four wires can say, in no wire's words. */

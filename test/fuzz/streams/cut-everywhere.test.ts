@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LaneWire } from '../../../src/model/event.ts'
+import type { LaneWire } from '../../../src/model/wire.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 import { CANONICAL, framesOf } from './answer-frames.ts'
 import { diceOf, type EncodedFrame } from './dice.ts'

@@ -1,4 +1,4 @@
-import type { LaneWire } from '../../../src/model/event.ts'
+import type { LaneWire } from '../../../src/model/wire.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 import { anthropicFrames } from './anthropic-frames.ts'
 import { chatFrames } from './chat-frames.ts'

@@ -1,4 +1,4 @@
-import type { LaneWire } from '../../../src/model/event.ts'
+import type { LaneWire } from '../../../src/model/wire.ts'
 import type { EncodedFrame, Json } from './dice.ts'
 
 /** One way to keep a reader busy: few bytes each, and as many of them as frames may be long. */

@@ -82,7 +82,7 @@ export const OF_THE_EDGE = [
     replacements: [
       {
         file: 'src/providers/deadlines.ts',
-        find: 'else this.#cancelExpiry = afterLoopTurn(() => this.#expire())',
+        find: 'else this.#cancelExpiry = afterSocketsRead(() => this.#expire())',
         put: 'else this.#expire()',
       },
     ],

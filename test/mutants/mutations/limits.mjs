@@ -17,10 +17,10 @@ export const OF_LIMITS = [
   {
     name: 'own-rate-with-the-others-burst',
     says: 'a debt of the past is paid before it was made',
-    caughtBy: ['src/lib/rates.gcra.test.ts'],
+    caughtBy: ['src/lib/rate-limit.gcra.test.ts'],
     replacements: [
       {
-        file: 'src/lib/rates.ts',
+        file: 'src/lib/rate-limit.ts',
         find: 'Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost',
         put: 'Math.max(nowMicros, reachedAt + cost',
       },
@@ -29,7 +29,7 @@ export const OF_LIMITS = [
   {
     name: 'ipv6-by-address',
     says: 'each address of an IPv6 network has a rate of its own',
-    caughtBy: ['src/limits/limits.address-rates.test.ts'],
+    caughtBy: ['src/limits/limits.address-limiter.test.ts'],
     replacements: [
       {
         file: 'src/limits/limits.ts',
@@ -71,10 +71,10 @@ export const OF_LIMITS = [
   {
     name: 'unused-tokens-saved-up',
     says: 'what a turn did not use comes back to before now, and is let through on top of the burst',
-    caughtBy: ['src/lib/rates.gcra.test.ts'],
+    caughtBy: ['src/lib/rate-limit.gcra.test.ts'],
     replacements: [
       {
-        file: 'src/lib/rates.ts',
+        file: 'src/lib/rate-limit.ts',
         find: 'Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute))',
         put: 'Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute)',
       },

@@ -93,7 +93,7 @@ export const OF_MONEY = [
     name: 'zero-cost-is-absent',
     says: '|| on the cost: a turn that cost nothing pays its hold',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || hold' }],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || heldAmount' }],
   },
   {
     name: 'release-on-throw',
@@ -117,10 +117,10 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: '  failures.push({ lane, fate })\n',
-        put: `  failures.push({ lane, fate })
+        find: '  failures.push({ lane, result })\n',
+        put: `  failures.push({ lane, result })
     const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-    const owed = { usage, tier: 0, cost: turn.hold.amount }
+    const owed = { usage, tier: 0, cost: turn.hold.heldAmount }
     await turn.hold.settle({ outcome: 'upstream_failed', owed, lane: lane.id, attempts })
 `,
       },
@@ -145,8 +145,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/ledger/state/turns.ts',
-        find: "kind: 'held', receipt, cap, hold",
-        put: "kind: 'held', receipt, cap: cap + 1, hold",
+        find: "kind: 'held', receipt, cap, heldAmount",
+        put: "kind: 'held', receipt, cap: cap + 1, heldAmount",
       },
     ],
   },
@@ -169,8 +169,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/ledger/state/turns.ts',
-        find: '    bucket.held += hold',
-        put: '    if (buckets.length === 0) bucket.held += hold',
+        find: '    bucket.held += heldAmount',
+        put: '    if (buckets.length === 0) bucket.held += heldAmount',
       },
     ],
   },
@@ -198,8 +198,8 @@ export const OF_MONEY = [
       },
       {
         file: 'src/ledger/state/allowances.ts',
-        find: 'if (held < turn.hold) throw',
-        put: 'if (turn.hold < 0n) throw',
+        find: 'if (held < turn.heldAmount) throw',
+        put: 'if (turn.heldAmount < 0n) throw',
       },
     ],
   },
@@ -255,7 +255,7 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/ledger/state/turns.ts',
-        find: 'hold > 0n ? draws : draws.filter(({ status }) => status === undefined)',
+        find: 'heldAmount > 0n ? draws : draws.filter(({ status }) => status === undefined)',
         put: 'draws',
       },
     ],
@@ -304,7 +304,7 @@ export const OF_MONEY = [
     name: 'charge-above-hold',
     says: 'the charge is the cost, whatever was held',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'cost < hold ? cost : hold', put: 'cost' }],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'cost < heldAmount ? cost : heldAmount', put: 'cost' }],
   },
   {
     name: 'one-choice-is-held',

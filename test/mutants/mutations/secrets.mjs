@@ -5,7 +5,7 @@ export const OF_SECRETS = [
     name: 'cached-for-ever',
     says: 'a key that was revoked while it was looked up lives on',
     caughtBy: ['src/auth/callers.test.ts'],
-    replacements: [{ file: 'src/auth/callers.ts', find: 'if (finder.changes === changesBefore) {', put: '{' }],
+    replacements: [{ file: 'src/auth/callers.ts', find: 'if (callers.changes === changesBefore) {', put: '{' }],
   },
   {
     name: 'look-up-of-before',

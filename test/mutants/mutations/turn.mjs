@@ -10,7 +10,7 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/serve-turn.ts',
-        find: 'const found = rights.findAgain(input.caller)',
+        find: 'const found = callers.findAgain(input.caller)',
         put: "const found = { kind: 'caller', caller: input.caller }",
       },
     ],
@@ -19,7 +19,9 @@ export const OF_TURNS = [
     name: 'rights-change-unnoticed',
     says: 'a change of rights between their judgement and the decision goes unnoticed',
     caughtBy: ['src/ledger/admit.test.ts'],
-    replacements: [{ file: 'src/ledger/admit.ts', find: 'judged.rights.changes !== judged.at', put: 'false' }],
+    replacements: [
+      { file: 'src/ledger/admit.ts', find: 'check.callers.changes !== check.changesBefore', put: 'false' },
+    ],
   },
   {
     name: 'a-cancel-is-no-cancel',
@@ -60,7 +62,7 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/ending.ts',
-        find: `if (!fate.accepted && !providerHadStarted(fate, bounds)) return free(outcome)\n`,
+        find: `if (!result.accepted && !providerHadStarted(result, bounds)) return free(outcome)\n`,
         put: '',
       },
     ],

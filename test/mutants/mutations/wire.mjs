@@ -106,7 +106,7 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/tools/restore-tools.ts',
-        find: "state === 'cut' || state === 'broken'",
+        find: "state === 'incomplete' || state === 'broken'",
         put: "state === 'broken'",
       },
     ],

@@ -7,14 +7,14 @@ const SHARES_OF_SILENCE = [0.25, 0.5, 0.75]
 const NO_BOUND = { inputBound: 1e9, outputBound: 1e9, cachedEstimate: 0, bytesPerToken: BYTES_PER_TOKEN }
 
 /** What is wrong with the estimates, in proportion to what is true: of each recording, wherever it is cut. */
-export function errorsOf(recordings, { LaneRate, estimateUsage }) {
+export function errorsOf(recordings, { LaneEstimator, estimateUsage }) {
   const timed = recordings.map((recording, at) => ({ ...recording, ...timesOf(recording, at) }))
   return timed.flatMap((judged) => {
     const others = timed.filter((other) => other.lane === judged.lane && other.id !== judged.id && !other.edited)
-    const rate = new LaneRate()
-    for (const other of others) learn(rate, other)
+    const estimator = new LaneEstimator()
+    for (const other of others) learn(estimator, other)
     const errorOf = ({ produced, output }) =>
-      estimateUsage({ usage: undefined, ...produced }, { ...NO_BOUND, inputEstimate: 0, rate }).output / output - 1
+      estimateUsage({ usage: undefined, ...produced }, { ...NO_BOUND, inputEstimate: 0, estimator }).output / output - 1
     const about = { id: judged.id, others: others.length }
     return [
       ...cutsOf(judged).map((cut) => ({
@@ -23,7 +23,7 @@ export function errorsOf(recordings, { LaneRate, estimateUsage }) {
         output: cut.output,
         error: Math.abs(errorOf(cut)),
       })),
-      ...inputsOf(judged, others, LaneRate, estimateUsage).map((input) => ({ ...about, ...input })),
+      ...inputsOf(judged, others, LaneEstimator, estimateUsage).map((input) => ({ ...about, ...input })),
     ]
   })
 }
@@ -47,60 +47,60 @@ function timesOf({ lane, hidden }, at) {
 
 const hidingOf = ({ lane }) => (/openai-responses (gpt|o\d)|gemini|anthropic/.test(lane) ? 'known' : 'unknown')
 
-const learn = (rate, one) =>
-  rate.learn(
+const learn = (estimator, one) =>
+  estimator.learn(
     {
       outputBytes: one.last.outputBytes,
-      wordFrames: isRecordedStream(one) ? one.last.wordFrames : 0,
+      contentFrames: isRecordedStream(one) ? one.last.contentFrames : 0,
       calls: one.last.calls,
       silentMs: one.silentMs,
-      hiding: hidingOf(one),
+      hiddenReasoning: hidingOf(one),
     },
     one.last.usage,
-    { bytesPerToken: BYTES_PER_TOKEN, inputTaken: 0 },
+    { bytesPerToken: BYTES_PER_TOKEN, inputEstimate: 0 },
   )
 
 /** After each chunk that comes before the finish, and in the silence before the first words. */
 function cutsOf(one) {
-  const hiding = hidingOf(one)
+  const hiddenReasoning = hidingOf(one)
   const inSilence = SHARES_OF_SILENCE.filter(() => one.hidden > 0).map((share) => ({
-    produced: { outputBytes: 0, calls: 0, silentMs: one.msAfter(one.hidden * share), hiding },
+    produced: { outputBytes: 0, calls: 0, silentMs: one.msAfter(one.hidden * share), hiddenReasoning },
     output: one.hidden * share,
   }))
   const inWords = one.states
     .filter(({ outputBytes, finished }, at) => !finished && outputBytes > (one.states[at - 1]?.outputBytes ?? 0))
-    .map(({ usage, countedBytes, outputBytes, wordFrames, calls }) => ({
+    .map(({ usage, countedBytes, outputBytes, contentFrames, calls }) => ({
       produced: {
         usageSoFar: usage,
         countedBytes,
         outputBytes,
-        wordFrames: isRecordedStream(one) ? wordFrames : 0,
+        contentFrames: isRecordedStream(one) ? contentFrames : 0,
         calls,
         silentMs: one.silentMs,
-        hiding,
+        hiddenReasoning,
       },
-      output: one.hidden + one.outputText * shareOf(one, { outputBytes, wordFrames }),
+      output: one.hidden + one.outputText * shareOf(one, { outputBytes, contentFrames }),
     }))
   return [...inSilence, ...inWords]
 }
 
 /** How much of the words there was: by its tokens where each came in a frame of its own, else by its bytes. */
-function shareOf(one, { outputBytes, wordFrames }) {
-  const isTokenEach = isRecordedStream(one) && Math.abs(one.last.wordFrames / one.outputText - 1) < 0.1
-  return isTokenEach ? wordFrames / one.last.wordFrames : outputBytes / one.last.outputBytes
+function shareOf(one, { outputBytes, contentFrames }) {
+  const isTokenEach = isRecordedStream(one) && Math.abs(one.last.contentFrames / one.outputText - 1) < 0.1
+  return isTokenEach ? contentFrames / one.last.contentFrames : outputBytes / one.last.outputBytes
 }
 
 /** An answer in plain words is a prompt whose tokens are known. Who counts the input first is believed. */
-function inputsOf(one, others, LaneRate, estimateUsage) {
+function inputsOf(one, others, LaneEstimator, estimateUsage) {
   const isPrompt = ({ plain, edited, hidden, outputText }) => plain && !edited && hidden === 0 && outputText >= 20
   if (!isPrompt(one)) return []
-  const rate = new LaneRate()
+  const estimator = new LaneEstimator()
   const takenFor = ({ last }) => Math.ceil(last.outputBytes / BYTES_PER_TOKEN)
   for (const other of others.filter(isPrompt)) {
     const usage = { uncachedInput: other.outputText, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-    rate.learn({ outputBytes: 0 }, usage, { bytesPerToken: BYTES_PER_TOKEN, inputTaken: takenFor(other) })
+    estimator.learn({ outputBytes: 0 }, usage, { bytesPerToken: BYTES_PER_TOKEN, inputEstimate: takenFor(other) })
   }
   const produced = { usage: undefined, outputBytes: 0 }
-  const { uncachedInput } = estimateUsage(produced, { ...NO_BOUND, inputEstimate: takenFor(one), rate })
+  const { uncachedInput } = estimateUsage(produced, { ...NO_BOUND, inputEstimate: takenFor(one), estimator })
   return [{ kind: `input, not told, ${one.wire}`, error: Math.abs(uncachedInput / one.outputText - 1) }]
 }

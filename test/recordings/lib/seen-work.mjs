@@ -27,7 +27,7 @@ function seenOf(exchange, reader) {
     reader.read(frameOf(chunk))
     const { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, contentFrames, calls, finished } =
       reader.state
-    return { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, wordFrames: contentFrames, calls, finished }
+    return { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, contentFrames, calls, finished }
   })
   const last = states.at(-1)
   return {
@@ -35,14 +35,14 @@ function seenOf(exchange, reader) {
     lane: `${exchange.wire} ${modelOf(exchange)}`,
     states,
     last,
-    ...hiddenIn(exchange.kind === 'stream' ? last : { ...last, wordFrames: 0 }),
+    ...hiddenIn(exchange.kind === 'stream' ? last : { ...last, contentFrames: 0 }),
   }
 }
 
 /** Whether the reasoning that was counted is among the words: their number says so. */
-function hiddenIn({ usage, outputBytes, wordFrames, calls }) {
-  const isTokenEach = outputBytes >= wordFrames * 2 && outputBytes <= wordFrames * 6.5
-  const words = (isTokenEach ? wordFrames : outputBytes / 4) + calls * 12
+function hiddenIn({ usage, outputBytes, contentFrames, calls }) {
+  const isTokenEach = outputBytes >= contentFrames * 2 && outputBytes <= contentFrames * 6.5
+  const words = (isTokenEach ? contentFrames : outputBytes / 4) + calls * 12
   const answer = Math.max(usage.output - usage.reasoning, 1)
   const hidden = usage.reasoning > 0 && words * words < answer * usage.output ? usage.reasoning : 0
   return { hidden, outputText: usage.output - hidden }

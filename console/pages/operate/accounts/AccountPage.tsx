@@ -29,7 +29,7 @@ export function AccountPage() {
         title={id}
         about={
           <Link to="/operate/accounts" className="inline-block leading-6 hover:text-ink hover:underline">
-            {shell.areas.accounts}
+            {shell.pageTitles.accounts}
           </Link>
         }
       />
@@ -68,7 +68,7 @@ function AccountView({ account, note }: AccountViewProps) {
         about={
           <span className="flex flex-wrap items-center gap-x-2">
             <Link to="/operate/accounts" className="inline-block leading-6 hover:text-ink hover:underline">
-              {shell.areas.accounts}
+              {shell.pageTitles.accounts}
             </Link>
             <code className="text-xs break-all">{account.id}</code>
             <CopyButton text={account.id} />

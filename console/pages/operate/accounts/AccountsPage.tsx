@@ -35,7 +35,7 @@ export function AccountsPage() {
   )
   return (
     <Page>
-      <PageHeader title={shell.areas.accounts} about={accounts.about} actions={makeButton} />
+      <PageHeader title={shell.pageTitles.accounts} about={accounts.about} actions={makeButton} />
       <FundingRequestsPanel />
       <Panel padding="flush">
         <AccountSearch value={search} onFind={find} />
@@ -45,7 +45,7 @@ export function AccountsPage() {
             if (rows.length > 0) {
               return (
                 <DataTable
-                  caption={shell.areas.accounts}
+                  caption={shell.pageTitles.accounts}
                   columns={columns}
                   rows={rows}
                   rowId={({ id }) => id}

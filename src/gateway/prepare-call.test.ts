@@ -4,11 +4,11 @@ import { added, ended, event } from '../../test/fixtures/protocols/responses/re-
 import { requestOf, withItems } from '../../test/fixtures/protocols/responses/read-request.ts'
 import type { Lane } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/types.ts'
-import type { Wire } from '../model/event.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
+import type { Wire } from '../model/wire.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
-import { routeTo } from './route-strategy.ts'
+import { prepareCall } from './prepare-call.ts'
 import { createCallSealMemory } from './seals.ts'
 
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
@@ -19,7 +19,7 @@ async function routeOn(lanes: readonly [Lane, ...Lane[]], over: Partial<Response
   const request: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
   const encoder = openEncoder({ others: { request } })
-  const { sent, strategy } = await routeTo({
+  const { laneRequest, conversion } = await prepareCall({
     ...{
       lane,
       dialect: laneDialect(lane),
@@ -33,8 +33,8 @@ async function routeOn(lanes: readonly [Lane, ...Lane[]], over: Partial<Response
     ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
     options: { withoutSeals: false, withoutNativeCompaction: false },
   })
-  const body = JSON.parse(String(sent.body)) as Fields
-  return { strategy, body, encoder }
+  const body = JSON.parse(String(laneRequest.body)) as Fields
+  return { strategy: conversion, body, encoder }
 }
 
 const isNative = ({ body }: { body: Fields }) => JSON.stringify(body.input ?? []).includes('compaction_trigger')

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
-import { createSlidingCount } from './rates.ts'
+import { createSlidingCount } from './rate-limit.ts'
 
 const SPAN = 10_000
 const SCHEDULES = 300

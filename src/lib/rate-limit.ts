@@ -1,13 +1,13 @@
 /**
- * The generic cell rate algorithm (GCRA): one number of state for each limit, exact waiting times, and never more than
+ * A rate limit by the generic cell rate algorithm (GCRA): one number of state for each limit, exact waiting times, and never more than
  * `burst + rate × time`. `reachedAt` is the moment, in monotonic microseconds, at which everything taken so far is earned back.
  */
-export interface RateRule {
+export interface RateLimit {
   readonly perMinute: number
   readonly burst: number
 }
 
-type RateDecision =
+type RateLimitDecision =
   | { readonly kind: 'taken'; readonly reachedAt: number }
   | { readonly kind: 'wait'; readonly waitMs: number }
   /** More than the burst: waiting would never help. */
@@ -17,7 +17,12 @@ const MINUTE_MICROS = 60_000_000
 /** Sums of doubles drift by less than this over years of uptime. */
 const EPSILON_MICROS = 0.01
 
-export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, nowMicros: number): RateDecision {
+export function takeFromRateLimit(
+  rule: RateLimit,
+  reachedAt: number,
+  cost: number,
+  nowMicros: number,
+): RateLimitDecision {
   if (cost > rule.burst) return { kind: 'too-large' }
   const microsPerUnit = MINUTE_MICROS / rule.perMinute
   const next = Math.max(reachedAt, nowMicros) + cost * microsPerUnit
@@ -28,18 +33,18 @@ export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, no
 }
 
 /** Gives back one that was just taken and does not count. */
-export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - MINUTE_MICROS / rule.perMinute
+export const takeBackOne = (rule: RateLimit, reachedAt: number): number => reachedAt - MINUTE_MICROS / rule.perMinute
 
 /**
  * Takes without a check: after a check, or for use beyond a reservation, which delays the next one. A negative cost gives back
  * what was reserved and not used, but never to before now.
  */
-export const addToRate = (rule: RateRule, reachedAt: number, cost: number, nowMicros: number): number =>
+export const addToRateLimit = (rule: RateLimit, reachedAt: number, cost: number, nowMicros: number): number =>
   Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute))
 
 /** What is left now, and the time until all of it is back. */
-export function rateStatusOf(
-  rule: RateRule,
+export function rateLimitStatusOf(
+  rule: RateLimit,
   reachedAt: number,
   nowMicros: number,
 ): { remaining: number; resetMs: number } {

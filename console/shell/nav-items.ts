@@ -21,8 +21,8 @@ import {
 import type { Catalogue } from '../messages/catalogue.ts'
 import type { Person } from '../queries/session.ts'
 
-export interface Area {
-  readonly id: keyof Catalogue['shell']['areas']
+export interface NavItem {
+  readonly id: keyof Catalogue['shell']['pageTitles']
   readonly to: string
   readonly icon: LucideIcon
   /** The key after `g`. */
@@ -30,7 +30,7 @@ export interface Area {
 }
 
 /** A page of the owner needs a line here and a route in routes.tsx. */
-const OWNER_AREAS: readonly Area[] = [
+const OWNER_NAV_ITEMS: readonly NavItem[] = [
   { id: 'overview', to: '/', icon: House, letter: 'o' },
   { id: 'keys', to: '/keys', icon: KeyRound, letter: 'k' },
   { id: 'wallet', to: '/wallet', icon: Wallet, letter: 'w' },
@@ -42,7 +42,7 @@ const OWNER_AREAS: readonly Area[] = [
   { id: 'connect', to: '/connect', icon: Plug, letter: 'c' },
 ]
 
-const OPERATOR_AREAS: readonly Area[] = [
+const OPERATOR_NAV_ITEMS: readonly NavItem[] = [
   { id: 'accounts', to: '/operate/accounts', icon: Users, letter: 'a' },
   { id: 'codes', to: '/operate/codes', icon: Ticket },
   { id: 'plans', to: '/operate/plans', icon: CreditCard },
@@ -53,11 +53,13 @@ const OPERATOR_AREAS: readonly Area[] = [
 ]
 
 /** Not in the navigation, but in the command palette. */
-export const AUDIT_AREA: Area = { id: 'audit', to: '/audit', icon: Layers }
+export const AUDIT_NAV_ITEM: NavItem = { id: 'audit', to: '/audit', icon: Layers }
 
 /** An operator may have no account of their own. */
-export const ownerAreas = (person: Person): readonly Area[] => (person.account === null ? [] : OWNER_AREAS)
+export const ownerNavItems = (person: Person): readonly NavItem[] => (person.account === null ? [] : OWNER_NAV_ITEMS)
 
-export const operatorAreas = (person: Person): readonly Area[] => (person.role === 'operator' ? OPERATOR_AREAS : [])
+export const operatorNavItems = (person: Person): readonly NavItem[] =>
+  person.role === 'operator' ? OPERATOR_NAV_ITEMS : []
 
-export const homeOf = (person: Person): string => (ownerAreas(person)[0] ?? operatorAreas(person)[0])?.to ?? '/settings'
+export const homeOf = (person: Person): string =>
+  (ownerNavItems(person)[0] ?? operatorNavItems(person)[0])?.to ?? '/settings'

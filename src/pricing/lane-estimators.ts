@@ -6,42 +6,42 @@ export interface SeenWork {
   /** Bytes of text, reasoning and calls. */
   readonly outputBytes: number
   /** Frames of a stream with some of them. */
-  readonly wordFrames?: number
+  readonly contentFrames?: number
   /** Tool calls that have begun. */
   readonly calls?: number
   /** Of a stream: for how long nothing came. */
   readonly silentMs?: number
   /** Of a JSON answer: for how long the provider has worked on it. */
-  readonly wholeMs?: number
+  readonly jsonAnswerMs?: number
   /** Whether the lane may hide reasoning. */
-  readonly hiding?: Hiding
+  readonly hiddenReasoning?: HiddenReasoning
 }
 
 /** `known`: the server is known to hide reasoning; `unknown`: it may or may not. */
-export type Hiding = 'no' | 'known' | 'unknown'
+export type HiddenReasoning = 'no' | 'known' | 'unknown'
 
 interface EstimatedOutput {
   readonly output: number
   readonly reasoning: number
 }
 
-/** How fast the lanes answer, and how many tokens their output has: learned from turns with the provider's own usage. */
-export interface LaneRates {
-  of(lane: string): LaneRate
+/** Estimates the tokens of an answer whose usage is missing, from its bytes and its time: learned from turns with the provider's own usage. */
+export interface LaneEstimators {
+  of(lane: string): LaneEstimator
 }
 
 /** More lanes than any configuration has; a forgotten lane is learned again. */
 const LANES_MAX = 1000
 
-export function createLaneRates(): LaneRates {
-  const rates = createLruMap<string, LaneRate>(LANES_MAX)
+export function createLaneEstimators(): LaneEstimators {
+  const estimators = createLruMap<string, LaneEstimator>(LANES_MAX)
   return {
     of(lane) {
-      const known = rates.get(lane)
+      const known = estimators.get(lane)
       if (known !== undefined) return known
-      const rate = new LaneRate()
-      rates.set(lane, rate)
-      return rate
+      const estimator = new LaneEstimator()
+      estimators.set(lane, estimator)
+      return estimator
     },
   }
 }
@@ -73,7 +73,7 @@ const AROUND_MAX = 30
 const HIDES_FROM = 0.1
 const HIDES_KEPT = 0.95
 /** The time of a JSON answer is used only after so many. */
-const WHOLES_MIN = 5
+const JSON_ANSWERS_MIN = 5
 /** The weight of earlier evidence when new evidence comes: the last fifty or so turns decide. */
 const KEPT = 0.98
 const USUAL_KEPT = 0.9
@@ -81,84 +81,92 @@ const USUAL_KEPT = 0.9
 const FACTOR_MIN = 0.4
 const FACTOR_MAX = 2.5
 
-export class LaneRate {
+export class LaneEstimator {
   /** Counted tokens over estimated ones: estimated as one a frame, and from bytes. */
-  readonly #frames = new Line(ASSUMED_WORDS)
-  readonly #bytes = new Line(ASSUMED_WORDS)
+  readonly #frames = new FittedLine(ASSUMED_WORDS)
+  readonly #bytes = new FittedLine(ASSUMED_WORDS)
   /** Tokens of input for each one by the catalogue's ratio. */
   inputFactor = 1
   /** Sums of the estimated and of the counted input. */
-  #inputTaken = INPUT_EVIDENCE
+  #inputEstimate = INPUT_EVIDENCE
   #inputCounted = INPUT_EVIDENCE
   /** Seconds of silence over hidden tokens, and of JSON answers over all tokens. */
-  readonly #silence = new Line(ASSUMED_SECONDS)
-  readonly #wholes = new Line(ASSUMED_SECONDS)
+  readonly #silence = new FittedLine(ASSUMED_SECONDS)
+  readonly #jsonTimes = new FittedLine(ASSUMED_SECONDS)
   /** The share of turns with hidden reasoning; undefined before the first. */
   #hides: number | undefined
 
   /** What was produced: text by its bytes, hidden reasoning and JSON answers by their time. */
   outputOf(work: SeenWork, bytesPerToken: number): EstimatedOutput {
-    if (work.wholeMs !== undefined && work.outputBytes === 0) {
-      if (this.#wholes.points < WHOLES_MIN) return { output: 0, reasoning: 0 }
+    if (work.jsonAnswerMs !== undefined && work.outputBytes === 0) {
+      if (this.#jsonTimes.points < JSON_ANSWERS_MIN) return { output: 0, reasoning: 0 }
       // A hanging provider produces nothing: at most twice the usual output is believed.
-      const tokens = Math.min(this.#wholes.tokensIn(work.wholeMs / 1000), 2 * this.#wholes.usual)
+      const tokens = Math.min(this.#jsonTimes.tokensIn(work.jsonAnswerMs / 1000), 2 * this.#jsonTimes.usual)
       return { output: Math.round(tokens), reasoning: 0 }
     }
-    const { silentMs, hiding = 'no' } = work
+    const { silentMs, hiddenReasoning = 'no' } = work
     const mayHide =
-      silentMs !== undefined && hiding !== 'no' && (this.#hides ?? (hiding === 'known' ? 1 : 0)) >= HIDES_FROM
+      silentMs !== undefined &&
+      hiddenReasoning !== 'no' &&
+      (this.#hides ?? (hiddenReasoning === 'known' ? 1 : 0)) >= HIDES_FROM
     const reasoning = mayHide ? Math.round(this.#silence.tokensIn(silentMs / 1000)) : 0
-    return { output: reasoning + this.wordTokens(work, bytesPerToken), reasoning }
+    return { output: reasoning + this.contentTokens(work, bytesPerToken), reasoning }
   }
 
-  wordTokens(work: SeenWork, bytesPerToken: number): number {
-    const { taken, isTokenEach } = takenFor(work, bytesPerToken)
+  contentTokens(work: SeenWork, bytesPerToken: number): number {
+    const { visible, isTokenEach } = visibleTokensOf(work, bytesPerToken)
     const line = isTokenEach ? this.#frames : this.#bytes
-    if (line.points === 0) return Math.ceil(taken)
+    if (line.points === 0) return Math.ceil(visible)
     const { before, each } = line
     // The tokens around the text do not appear at once.
-    const around = (Math.min(before, AROUND_MAX) * taken) / (taken + AROUND_MAX)
-    return Math.ceil(taken * Math.min(Math.max(each, FACTOR_MIN), FACTOR_MAX) + around)
+    const around = (Math.min(before, AROUND_MAX) * visible) / (visible + AROUND_MAX)
+    return Math.ceil(visible * Math.min(Math.max(each, FACTOR_MIN), FACTOR_MAX) + around)
   }
 
-  /** From a complete answer with the provider's own usage. `inputTaken`: its input by the catalogue's ratio. */
-  learn(work: SeenWork, usage: Usage, known: { readonly bytesPerToken: number; readonly inputTaken: number }): void {
-    const { taken, isTokenEach } = takenFor(work, known.bytesPerToken)
+  /** From a complete answer with the provider's own usage. `inputEstimate`: its input by the catalogue's ratio. */
+  learn(work: SeenWork, usage: Usage, known: { readonly bytesPerToken: number; readonly inputEstimate: number }): void {
+    const { visible, isTokenEach } = visibleTokensOf(work, known.bytesPerToken)
     // Some servers send all of their reasoning, some none, and both count it: it was hidden if what was sent is nearer to the
     // output without it than to all of it.
     const answer = Math.max(usage.output - usage.reasoning, 1)
-    const hidden = taken * taken < answer * usage.output ? usage.reasoning : 0
+    const hidden = visible * visible < answer * usage.output ? usage.reasoning : 0
     const line = isTokenEach ? this.#frames : this.#bytes
-    line.learn(taken, usage.output - hidden)
-    const { inputTaken } = known
+    line.learn(visible, usage.output - hidden)
+    const { inputEstimate } = known
     const inputCounted = inputTokensOf(usage)
-    if (inputTaken > 0 && inputCounted > 0) {
-      const weight = Math.min(1, INPUT_EVIDENCE_MAX / Math.max(inputTaken, inputCounted))
-      this.#inputTaken = this.#inputTaken * KEPT + inputTaken * weight
+    if (inputEstimate > 0 && inputCounted > 0) {
+      const weight = Math.min(1, INPUT_EVIDENCE_MAX / Math.max(inputEstimate, inputCounted))
+      this.#inputEstimate = this.#inputEstimate * KEPT + inputEstimate * weight
       this.#inputCounted = this.#inputCounted * KEPT + inputCounted * weight
-      this.inputFactor = Math.min(Math.max(this.#inputCounted / this.#inputTaken, FACTOR_MIN), FACTOR_MAX)
+      this.inputFactor = Math.min(Math.max(this.#inputCounted / this.#inputEstimate, FACTOR_MIN), FACTOR_MAX)
     }
-    if (work.wholeMs !== undefined) this.#wholes.learn(usage.output, Math.max(work.wholeMs / 1000, SECONDS_MIN))
-    if (work.silentMs === undefined || work.hiding === 'no') return
-    const hidesBefore = this.#hides ?? (work.hiding === 'known' ? 1 : 0)
+    if (work.jsonAnswerMs !== undefined)
+      this.#jsonTimes.learn(usage.output, Math.max(work.jsonAnswerMs / 1000, SECONDS_MIN))
+    if (work.silentMs === undefined || work.hiddenReasoning === 'no') return
+    const hidesBefore = this.#hides ?? (work.hiddenReasoning === 'known' ? 1 : 0)
     this.#hides = hidesBefore * HIDES_KEPT + (hidden > 0 ? 1 - HIDES_KEPT : 0)
     if (hidden > 0) this.#silence.learn(hidden, Math.max(work.silentMs / 1000, SECONDS_MIN))
   }
 }
 
 /** One token a frame where frames have the length of tokens, else tokens from bytes by the catalogue's ratio. */
-function takenFor(work: SeenWork, bytesPerToken: number): { readonly taken: number; readonly isTokenEach: boolean } {
-  const { outputBytes, wordFrames = 0, calls = 0 } = work
+function visibleTokensOf(
+  work: SeenWork,
+  bytesPerToken: number,
+): { readonly visible: number; readonly isTokenEach: boolean } {
+  const { outputBytes, contentFrames = 0, calls = 0 } = work
   const isTokenEach =
-    wordFrames > 0 && outputBytes >= wordFrames * TOKEN_BYTES_MIN && outputBytes <= wordFrames * TOKEN_BYTES_MAX
-  return { taken: (isTokenEach ? wordFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL, isTokenEach }
+    contentFrames > 0 &&
+    outputBytes >= contentFrames * TOKEN_BYTES_MIN &&
+    outputBytes <= contentFrames * TOKEN_BYTES_MAX
+  return { visible: (isTokenEach ? contentFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL, isTokenEach }
 }
 
 /**
  * A line y = before + each * x that is learned point by point, fitted so that errors are small in proportion. The points that are
  * assumed at first count as one turn each.
  */
-class Line {
+class FittedLine {
   // Sums over the points of 1/y, x/y and their products.
   #one = 0
   #x = 0

@@ -23,7 +23,7 @@ const HEADROOM_TURNS = 20
 
 /**
  * How long a hold and an end wait for other operations, so that they share a commit: a hold has the time until the first content, and
- * an end delays the last bytes of its answer.
+ * an end delays the last bytes of its answer. A turn that runs alone waits for nothing.
  */
 const HOLD_PATIENCE_MS = 5
 const END_PATIENCE_MS = 2
@@ -42,7 +42,7 @@ export function admit(core: LedgerCore, request: AdmitRequest, check: CallerChec
   const { requestId, account } = request
   const { receipt, cap, heldAmount, changes } = outcome
   core.attended.add(requestId)
-  const durable = core.batcher.enqueue(account, changes, HOLD_PATIENCE_MS)
+  const durable = core.batcher.enqueue(account, changes, core.attended.size > 1 ? HOLD_PATIENCE_MS : 0)
   return {
     kind: 'admitted',
     cap,
@@ -130,7 +130,6 @@ export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<Recorde
     return { kind: 'broken' }
   }
   if (closed.kind !== 'closed') return closed
-  // Nothing else is running that could join this turn.
   const patienceMs = core.attended.size > 1 ? END_PATIENCE_MS : 0
   const durability = await core.batcher.enqueue(turn.account, closed.changes, patienceMs)
   // A lost end is recorded again, and needs its marks then.

@@ -146,7 +146,7 @@ describe('a ledger of the version before compactions', () => {
     const none = { tokens_before: null, tokens_after: null }
     expect(await findReceipt(database.db, 'req_closed')).toMatchObject({ charge_nano: 7n, closed_at: 2, ...none })
     expect(await findReceipt(database.db, 'req_open')).toMatchObject({ state: 'open', hold_nano: 50n, ...none })
-    await database.file.atomic(recordChanges([closed], undefined))
+    await database.file.atomic(recordChanges([{ changes: [closed] }], undefined))
     expect(await findReceipt(database.db, 'req_open')).toMatchObject({
       ...{ state: 'settled', charge_nano: 7n, tokens_before: 48_210, tokens_after: 2_034 },
     })

@@ -32,7 +32,7 @@ const ended = (receipt: number, state: 'kept' | 'not-kept' | 'dropped'): Change 
 /** Whether the file took these changes; each is a batch of its own. */
 async function takes(...changes: Change[]): Promise<boolean> {
   try {
-    for (const change of changes) await database.file.atomic(recordChanges([change], undefined))
+    for (const change of changes) await database.file.atomic(recordChanges([{ changes: [change] }], undefined))
     return true
   } catch (error) {
     if (error instanceof UnexpectedChanges) return false

@@ -133,46 +133,51 @@ export interface PackedMarks {
 type Step = keyof typeof BATCH_STATEMENTS
 const STEPS = Object.keys(BATCH_STATEMENTS) as Step[]
 
+type StepRows = Partial<Record<Step, SqlValue[][]>>
+
 interface Batch {
-  readonly rows: Record<Step, SqlValue[][]>
+  readonly rows: StepRows
   /** The rows of the requests that this batch opens, by receipt. */
-  readonly opened: Map<number, SqlValue[]>
+  opened: Map<number, SqlValue[]> | undefined
   readonly moves: Map<number, { posted: bigint; held: bigint }>
   /** The last value of each, by account and subject. */
-  readonly counters: Map<string, CounterSet>
+  counters: Map<string, CounterSet> | undefined
   readonly claims: (AtomicStatement & { readonly rows: SqlValue[][] })[]
 }
 
-/** A batch as few row writes: one insert or update per receipt, even if it is opened and closed here, one update per bucket however often it moved. */
-export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
-  const rows: Batch['rows'] = {
-    openPeriod: [],
-    movePeriod: [],
-    startSubscription: [],
-    endSubscription: [],
-    openReceipt: [],
-    addClosedReceipt: [],
-    closeReceipt: [],
-    addTransfer: [],
-    addEntry: [],
-    setCounter: [],
-    moveBucket: [],
-    closePeriod: [],
-  }
-  const batch: Batch = { rows, opened: new Map(), moves: new Map(), counters: new Map(), claims: [] }
-  for (const change of changes) collect(batch, change)
+/** The changes of one operation of the ledger. */
+interface Recorded {
+  readonly changes: readonly Change[]
+}
+
+/**
+ * A batch as few row writes: one insert or update per receipt, even if it is opened and closed here, and one update per bucket,
+ * however often it moved.
+ */
+export function recordChanges(operations: readonly Recorded[], marks: PackedMarks | undefined): AtomicStatement[] {
+  const rows: StepRows = {}
+  const batch: Batch = { rows, opened: undefined, moves: new Map(), counters: undefined, claims: [] }
+  for (const { changes } of operations) for (const change of changes) collect(batch, change)
   for (const [bucket, { posted, held }] of batch.moves) {
-    if (posted !== 0n || held !== 0n) rows.moveBucket.push([posted, held, bucket])
+    if (posted !== 0n || held !== 0n) add(rows, 'moveBucket', [posted, held, bucket])
   }
-  for (const opened of batch.opened.values()) rows.openReceipt.push(opened)
-  for (const counter of batch.counters.values()) rows.setCounter.push(counterRow(counter))
+  for (const opened of batch.opened?.values() ?? NONE) add(rows, 'openReceipt', opened)
+  for (const counter of batch.counters?.values() ?? NONE) add(rows, 'setCounter', counterRow(counter))
   const statements: AtomicStatement[] = []
   for (const step of STEPS) {
-    if (rows[step].length > 0) statements.push({ ...BATCH_STATEMENTS[step], rows: rows[step] })
+    const given = rows[step]
+    if (given !== undefined) statements.push({ ...BATCH_STATEMENTS[step], rows: given })
   }
   statements.push(...batch.claims)
   if (marks) statements.push({ ...REPLACE_MARK, rows: [[marks.node, marks.at, marks.packed]] })
   return statements
+}
+
+const NONE: readonly never[] = []
+
+function add(rows: StepRows, step: Step, row: SqlValue[]): void {
+  rows[step] ??= []
+  rows[step].push(row)
 }
 
 function addClaim({ claims }: Batch, step: keyof typeof CLAIM_STATEMENTS, row: SqlValue[]): void {
@@ -186,6 +191,7 @@ function collect(batch: Batch, change: Change): void {
   const { rows } = batch
   switch (change.kind) {
     case 'receipt-opened':
+      batch.opened ??= new Map()
       batch.opened.set(change.receipt, [
         change.receipt,
         change.requestId,
@@ -206,11 +212,15 @@ function collect(batch: Batch, change: Change): void {
       return
     case 'receipt-closed':
       {
-        const opened = batch.opened.get(change.receipt)
-        if (opened === undefined) rows.closeReceipt.push([...closedRow(change), change.receipt])
-        else {
-          batch.opened.delete(change.receipt)
-          rows.addClosedReceipt.push([...opened, ...closedRow(change)])
+        const opened = batch.opened?.get(change.receipt)
+        const closed = closedRow(change)
+        if (opened === undefined) {
+          closed.push(change.receipt)
+          add(rows, 'closeReceipt', closed)
+        } else {
+          batch.opened?.delete(change.receipt)
+          opened.push(...closed)
+          add(rows, 'addClosedReceipt', opened)
         }
       }
       return
@@ -226,18 +236,19 @@ function collect(batch: Batch, change: Change): void {
       addTransfer(batch, change)
       return
     case 'period-opened':
-      rows.openPeriod.push([
+      add(rows, 'openPeriod', [
         ...[change.bucket, 'quota', 'window', change.account],
         ...[change.subject, change.start, change.end],
       ])
       return
     case 'period-moved':
-      rows.movePeriod.push([change.start, change.end, change.bucket])
+      add(rows, 'movePeriod', [change.start, change.end, change.bucket])
       return
     case 'period-closed':
-      rows.closePeriod.push([change.at, change.bucket])
+      add(rows, 'closePeriod', [change.at, change.bucket])
       return
     case 'counter-set':
+      batch.counters ??= new Map()
       batch.counters.set(`${change.account} ${change.subject}`, change)
       return
     case 'claim-opened':
@@ -248,13 +259,13 @@ function collect(batch: Batch, change: Change): void {
       else addClaim(batch, 'endClaim', [change.state, change.receipt])
       return
     case 'subscription-started':
-      rows.startSubscription.push([
+      add(rows, 'startSubscription', [
         ...[change.subscription, change.account, change.plan],
         ...[change.billingDay, change.startedAt, change.endsAt ?? null],
       ])
       return
     case 'subscription-ended':
-      rows.endSubscription.push([change.endsAt ?? null, change.subscription])
+      add(rows, 'endSubscription', [change.endsAt ?? null, change.subscription])
       return
     default:
       assertNever(change)
@@ -297,12 +308,12 @@ const counterRow = (change: CounterSet): SqlValue[] => [
 /** The two entries of a transfer sum to zero. */
 function addTransfer({ rows }: Batch, change: Transferred): void {
   const { transfer, transferKind, unit, account, bucket, counter, amount, reason, ref, at, movement, balance } = change
-  rows.addTransfer.push([
+  add(rows, 'addTransfer', [
     ...[transfer, transferKind, unit, account, ref, reason, amount, at],
     ...[movement, balance ?? null],
   ])
-  rows.addEntry.push([transfer, 0, bucket, amount])
-  rows.addEntry.push([transfer, 1, counter, -amount])
+  add(rows, 'addEntry', [transfer, 0, bucket, amount])
+  add(rows, 'addEntry', [transfer, 1, counter, -amount])
 }
 
 /** Marks are one row for all accounts. */
@@ -315,20 +326,18 @@ const NO_ACCOUNT = 0
  */
 export async function recordBatch(
   file: SqliteFile,
-  operations: readonly { readonly account: number; readonly changes: readonly Change[] }[],
+  operations: readonly (Recorded & { readonly account: number })[],
   marks: PackedMarks | undefined,
 ): Promise<readonly (Error | undefined)[] | undefined> {
   try {
-    const changes: Change[] = []
-    for (const operation of operations) changes.push(...operation.changes)
-    await file.atomic(recordChanges(changes, marks))
+    await file.atomic(recordChanges(operations, marks))
     return undefined
   } catch (error) {
     if (!isOfTheData(error)) throw error
   }
-  const groups = operations.map(({ account, changes }) => ({
-    about: account,
-    statements: recordChanges(changes, undefined),
+  const groups = operations.map((operation) => ({
+    about: operation.account,
+    statements: recordChanges([operation], undefined),
   }))
   if (marks) groups.push({ about: NO_ACCOUNT, statements: recordChanges([], marks) })
   const failures = await file.atomicEach(groups)

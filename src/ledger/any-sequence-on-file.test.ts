@@ -31,7 +31,7 @@ it('the state read from the file is the one in memory, however the changes were 
       )
       while (recorded.length > 0) {
         const batch = recorded.splice(0, sizes.next().value)
-        await database.file.atomic(recordChanges(batch.flat(), undefined))
+        await database.file.atomic(recordChanges([{ changes: batch.flat() }], undefined))
         seen.batches++
       }
       await expectTheFileSaysTheSame(database, beside)

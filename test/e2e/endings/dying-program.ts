@@ -8,9 +8,10 @@ const note = (facts: string) =>
 const stay = (place: string) =>
   `if (process.env.STAYS_AT === '${place}') { ${note(`{ place: '${place}' }`)} await new Promise(() => {}); }`
 
-const RECORD = 'await file.atomic(recordChanges(changes, marks));'
+const RECORD = 'await file.atomic(recordChanges(operations, marks));'
 const SETTLE = 'const settled = await turn.hold.settle(ending);'
-const COUNT_OPENED = "changes.filter(({ kind }) => kind === 'receipt-opened').length"
+const COUNT_OPENED =
+  "operations.flatMap(({ changes }) => changes).filter(({ kind }) => kind === 'receipt-opened').length"
 const PACKED = "marks ? Buffer.from(marks.packed).toString('base64') : undefined"
 
 /** The places where the program can be told to stay, and what it notes of its batches. */
@@ -22,7 +23,7 @@ const CHANGES = [
       const opened = ${COUNT_OPENED};
       if (opened > 0) { ${stay('hold')} }
       if (process.env.STAYS_AT === 'no-marks') marks = undefined;
-      await file.atomic(recordChanges(changes, marks));
+      await file.atomic(recordChanges(operations, marks));
       ${note(`{ place: 'recorded', opened, marks: ${PACKED} }`)}
     }`,
   },

@@ -18,8 +18,8 @@ const SKIPPED_SHOWN = 40
 // Tests load the database worker from dist/, so the build must match the sources.
 await bootstrap().catch(fail)
 const chosen = process.argv.slice(2)
-// The longer suites, matrix and browser, run when they are named, and in `npm run test:all`.
-const LONGER = ['matrix', 'browser']
+// The longer suites run when they are named, and in `npm run test:all`.
+const LONGER = ['long', 'browser']
 const SUITES = ['conventions', 'unit', 'console', 'e2e', 'sdks', 'postgres']
 const args = chosen.length > 0 ? chosen : SUITES.map((suite) => `--project=${suite}`)
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)

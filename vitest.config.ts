@@ -28,8 +28,8 @@ const LONG = ['src/**/*.long.test.ts', 'test/**/*.long.test.ts']
  */
 export default defineConfig({
   test: {
-    // E2E tests mostly wait for sockets, timers and processes, so two cores run four files at once.
-    maxWorkers: availableParallelism() * 2,
+    // Tests also wait for sockets, timers and the disk, so two cores run three files at once. Each more would load all modules again.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {
         test: {

@@ -18,7 +18,7 @@ const E2E_SETUP = [
   'test/support/check-every-response.ts',
 ]
 
-/** They start the program in processes of its own or take more than about five seconds of CPU time: too long for every `npm test`. */
+/** They start the program in processes of its own or take seconds of CPU time: too long for every `npm test`. */
 const LONG = ['src/**/*.long.test.ts', 'test/**/*.long.test.ts']
 
 /**

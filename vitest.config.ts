@@ -18,18 +18,18 @@ const E2E_SETUP = [
   'test/support/check-every-response.ts',
 ]
 
-/** Every ending of every protocol and wire, and processes that are killed: too long for every `npm test`. */
-const LONGER_E2E = ['test/e2e/endings/**/*.test.ts', 'test/e2e/**/process-dies-*.test.ts']
+/** They start the program in processes of its own or take seconds of CPU time: too long for every `npm test`. */
+const LONG = ['src/**/*.long.test.ts', 'test/**/*.long.test.ts']
 
 /**
  * The suites: `unit` (beside the code, stream fuzzing, translation gaps), `console`, `conventions` (layout, docs, scripts), `e2e` (the real
- * server on a real database), `matrix` (the longer e2e tests), `sdks` (real clients), `browser` (the built console in Chromium), `postgres`
- * (the ledger on a server of its own). Mutants, chaos, power and soak are programs that `.ci/run` starts.
+ * server on a real database), `long` (unit and e2e tests that take long, NAME.long.test.ts), `sdks` (real clients), `browser` (the built
+ * console in Chromium), `postgres` (the ledger on a server of its own). Mutants, chaos, power and soak are programs that `.ci/run` starts.
  */
 export default defineConfig({
   test: {
-    // E2E tests mostly wait for sockets, timers and processes, so two cores run four files at once.
-    maxWorkers: availableParallelism() * 2,
+    // Tests also wait for sockets, timers and the disk, so two cores run three files at once. Each more would load all modules again.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {
         test: {
@@ -44,6 +44,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/fuzz/streams/*.test.ts', 'test/translation-gaps/*.test.ts'],
+          exclude: LONG,
           ...SHARED,
           ...PATIENCE,
           server: BUILT_FILES,
@@ -56,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          exclude: LONGER_E2E,
+          exclude: LONG,
           ...SHARED,
           ...PATIENCE,
           server: BUILT_FILES,
@@ -66,8 +67,8 @@ export default defineConfig({
       {
         plugins: RUN_AS_BUILT,
         test: {
-          name: 'matrix',
-          include: LONGER_E2E,
+          name: 'long',
+          include: LONG,
           ...SHARED,
           ...PATIENCE,
           server: BUILT_FILES,

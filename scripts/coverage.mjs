@@ -8,15 +8,15 @@ import { bootstrap, ROOT } from './bootstrap.mjs'
 import { judgeFile } from './counting/judge-file.mjs'
 import { sumRuns } from './counting/sum-runs.mjs'
 
-// npm run coverage [-- src/ledger test/e2e/plans]: line and branch coverage of src/ by the unit, e2e and postgres suites, or by the
-// named files. `--of src/gateway` lists the lines that no test ran; `--again` reads the last run.
+// npm run coverage [-- src/ledger test/e2e/plans]: line and branch coverage of src/ by the unit, e2e, long and postgres suites, or by
+// the named files. `--of src/gateway` lists the lines that no test ran; `--again` reads the last run.
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: { of: { type: 'string' }, again: { type: 'boolean', default: false } },
 })
 const FOLDER = join(ROOT, '.cache', 'coverage')
 const DIST = join(ROOT, 'dist')
-const SUITES = ['unit', 'e2e', 'postgres']
+const SUITES = ['unit', 'e2e', 'long', 'postgres']
 const SHOWN = 30
 
 await bootstrap().catch(fail)

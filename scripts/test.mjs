@@ -18,9 +18,9 @@ const SKIPPED_SHOWN = 40
 // Tests load the database worker from dist/, so the build must match the sources.
 await bootstrap().catch(fail)
 const chosen = process.argv.slice(2)
-// The longer suites, matrix and browser, run when they are named, and in `npm run test:all`.
-const LONGER = ['matrix', 'browser']
-const SUITES = ['conventions', 'unit', 'console', 'e2e', 'sdks', 'postgres']
+// The longer suites run when they are named, and in `npm run test:all`.
+const LONGER = ['long', 'postgres', 'browser']
+const SUITES = ['conventions', 'unit', 'console', 'e2e', 'sdks']
 const args = chosen.length > 0 ? chosen : SUITES.map((suite) => `--project=${suite}`)
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)
 mkdirSync(join(ROOT, '.cache'), { recursive: true })
@@ -35,7 +35,8 @@ const counts = countResults(results, code)
 for (const name of skippedNames(results).slice(0, SKIPPED_SHOWN)) console.log(`skipped: ${name}`)
 for (const line of suiteLines(results)) console.log(line)
 const left = chosen.length > 0 ? projectsLeftOut(args) : LONGER
-if (left !== undefined) console.log(neededLine(results, left))
+const needed = left && neededLine(results, left)
+if (needed) console.log(needed)
 if (chosen.length === 0)
   console.log(
     `Not run: ${LONGER.join(', ')}. Run them with npm test -- --project NAME, or everything with npm run test:all.`,

@@ -41,6 +41,26 @@ describe('files', () => {
       .filter(({ lines, isTest }) => lines > (isTest ? TEST_LINES_MAX : FILE_LINES_MAX))
     expect(tooLong).toEqual([])
   })
+
+  it('of e2e tests that start the program in processes of its own are named .long.test.ts', () => {
+    const files = new Map(sourceFiles().map((file) => [file.path, file]))
+    const known = new Map([['test/program/program.mjs', true]])
+    const startsProcesses = (path: string): boolean => {
+      const file = files.get(path)
+      if (!known.has(path) && file !== undefined && path.startsWith('test/')) {
+        known.set(path, false)
+        const imports = importsOf(file).filter(({ onlyTypes }) => !onlyTypes)
+        known.set(
+          path,
+          imports.some(({ from }) => startsProcesses(resolveImport(file, from))),
+        )
+      }
+      return known.get(path) === true
+    }
+    const starting = [...files.keys()].filter((path) => /^test\/e2e\/.*\.test\.ts$/.test(path)).filter(startsProcesses)
+    expect(starting.length).toBeGreaterThan(0)
+    expect(starting.filter((path) => !path.endsWith('.long.test.ts'))).toEqual([])
+  })
 })
 
 interface ExportedNames {

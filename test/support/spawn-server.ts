@@ -1,11 +1,14 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { OperationName, OperationValue } from '../../src/admin/operations.ts'
-import { sendToServer } from '../../src/app/operator.ts'
+import type { OperationArgs, OperationName, OperationValue } from '../../src/admin/operations.ts'
+import { openApp } from '../../src/app/create-app.ts'
+import { createOperator, sendToServer } from '../../src/app/operator.ts'
+import { loadSettings } from '../../src/config/load-config.ts'
 import { openDatabase } from '../../src/db/open-database.ts'
 import type { LedgerDb } from '../../src/db/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { secureRandom } from '../../src/lib/random-id.ts'
 import { copyDist, type Replacement } from '../program/copies.mjs'
 import * as program from '../program/program.mjs'
 import { withoutStrain } from './test-config.ts'
@@ -61,8 +64,9 @@ export async function spawnServer({ config, environment = {}, replacement }: Spa
   }
   try {
     await writeFile(place.config, withoutStrain(config))
-    await program.createAccount(place, { email: OWNER })
-    const { key } = await program.createKey(place, { email: OWNER })
+    const { files, key } = await preparedData()
+    await mkdir(place.data, { mode: 0o700 })
+    for (const [name, bytes] of files) await writeFile(join(place.data, name), bytes, { mode: 0o600 })
     server = program.startServer({ ...place, ...(changed && { dist: changed.dist }) })
     const first = { server, url: await server.ready }
     return Object.assign(
@@ -75,6 +79,50 @@ export async function spawnServer({ config, environment = {}, replacement }: Spa
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+interface PreparedData {
+  readonly files: readonly (readonly [name: string, bytes: Buffer])[]
+  readonly key: string
+}
+
+let prepared: Promise<PreparedData> | undefined
+
+/** The data folder of an account with money and a key. Three commands in processes of their own would take longer than the server's start. */
+function preparedData(): Promise<PreparedData> {
+  prepared ??= prepareData()
+  return prepared
+}
+
+async function prepareData(): Promise<PreparedData> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-prepare-'))
+  const operator = createOperator({
+    version: 'test',
+    node: process.version,
+    program: 'millrace',
+    clock: systemClock,
+    random: secureRandom,
+    openApp,
+    loadSettings: (place) => loadSettings({ environment: { HOME: folder }, cwd: folder }, place),
+    pause: () => Promise.resolve(),
+  })
+  const operate = async <Name extends OperationName>(name: Name, args: OperationArgs<Name>) => {
+    const answer = await operator.call({ config: undefined, data: folder }, name, args)
+    if (answer.kind !== 'done') throw new Error(`${name}: ${JSON.stringify(answer)}`)
+    return answer.value
+  }
+  try {
+    await operate('accounts.create', { email: OWNER })
+    await operate('wallet.credit', { account: OWNER, amount: '1000.00', reason: 'test', ref: 'first' })
+    const { key } = await operate('keys.create', { account: OWNER, kind: 'wallet', name: 'test' })
+    const names = await readdir(folder)
+    return {
+      key,
+      files: await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)),
+    }
+  } finally {
+    await rm(folder, { recursive: true })
   }
 }
 

@@ -6,7 +6,7 @@ import { parseInPieces, writeInPieces } from './in-pieces.ts'
 import { PIECE_BYTES } from './scan-json.ts'
 
 const SEED = 20_261_123
-const RUNS = Number(process.env.LARGE_TEXTS ?? 12)
+const RUNS = Number(process.env.LARGE_TEXTS ?? 6)
 
 /** Characters of one to four bytes, and what has to be escaped. */
 const ALPHABETS = ['a', 'é', 'д', '漢', '😀', '\\', '"', '\n', '\u0001', '\ud83d', ' ']
@@ -69,7 +69,7 @@ describe('a large text', () => {
       expect((await writeInPieces(value, bytes.length)).equals(Buffer.from(again)), `run ${run}`).toBe(true)
     }
     console.info(`pieces: seed ${SEED}, ${RUNS} texts, ${JSON.stringify([...shapes])}`)
-    for (const count of shapes.values()) expect(count).toBeGreaterThan(5)
+    for (const count of shapes.values()) expect(count).toBeGreaterThan(RUNS / 3)
   })
 
   it('with a mistake anywhere stands for nothing, in pieces as at once', { timeout: 60_000 }, async () => {
@@ -90,8 +90,8 @@ describe('a large text', () => {
       }
     }
     console.info(`mistakes: seed ${SEED}, ${JSON.stringify(seen)}`)
-    expect(seen.invalid).toBeGreaterThan(5)
-    expect(seen.valid).toBeGreaterThan(5)
+    expect(seen.invalid).toBeGreaterThan(RUNS / 3)
+    expect(seen.valid).toBeGreaterThan(RUNS / 3)
   })
 
   it('of which most is space is parsed as any other', async () => {

@@ -54,8 +54,10 @@ describe('the heap that a value takes is never more than what is counted for it'
     const scan = scanJson(bytes, { depthMax: 64, valuesMax: 1_000_000 })
     if (scan.kind !== 'scanned') throw new Error(scan.kind)
     const characters = isAscii(bytes) ? bytes.length : 2 * bytes.length
-    // Other allocations of the process add some hundred kilobytes of noise, seldom more.
-    const heap = Math.min(heapOf(`{"a":${text}}`), heapOf(`{"a":${text}}`), heapOf(`{"a":${text}}`))
-    expect(heap).toBeLessThan(scan.valueBytes + characters + 512 * 1024)
+    const heapMax = scan.valueBytes + characters + 512 * 1024
+    // Other allocations of the process add some hundred kilobytes of noise, seldom more: what is too large is measured again.
+    let heap = heapOf(`{"a":${text}}`)
+    for (let again = 0; again < 2 && heap >= heapMax; again++) heap = heapOf(`{"a":${text}}`)
+    expect(heap).toBeLessThan(heapMax)
   })
 })

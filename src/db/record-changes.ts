@@ -1,5 +1,5 @@
 import type { Compilable } from 'kysely'
-import type { Change, CounterSet, ReceiptClosed, Transferred } from '../ledger/state/state.ts'
+import type { Change, CounterSet, ReceiptClosed, ReceiptOpened, Transferred } from '../ledger/state/state.ts'
 import { assertNever } from '../lib/types.ts'
 import { ZERO } from '../model/money.ts'
 import { isOfTheData } from './sqlite/failure.ts'
@@ -192,23 +192,7 @@ function collect(batch: Batch, change: Change): void {
   switch (change.kind) {
     case 'receipt-opened':
       batch.opened ??= new Map()
-      batch.opened.set(change.receipt, [
-        change.receipt,
-        change.requestId,
-        change.account,
-        change.key,
-        change.keyKind,
-        change.model,
-        change.priceVersion,
-        `[${change.buckets.join(',')}]`,
-        change.caps.length > 0 ? change.caps.join(' ') : null,
-        change.heldAmount,
-        change.cap,
-        change.outputBound,
-        change.inputEstimate,
-        change.cachedEstimate,
-        change.at,
-      ])
+      batch.opened.set(change.receipt, openedRow(change))
       return
     case 'receipt-closed':
       {
@@ -271,6 +255,24 @@ function collect(batch: Batch, change: Change): void {
       assertNever(change)
   }
 }
+
+const openedRow = (change: ReceiptOpened): SqlValue[] => [
+  change.receipt,
+  change.requestId,
+  change.account,
+  change.key,
+  change.keyKind,
+  change.model,
+  change.priceVersion,
+  `[${change.buckets.join(',')}]`,
+  change.caps.length > 0 ? change.caps.join(' ') : null,
+  change.heldAmount,
+  change.cap,
+  change.outputBound,
+  change.inputEstimate,
+  change.cachedEstimate,
+  change.at,
+]
 
 function closedRow(change: ReceiptClosed): SqlValue[] {
   const { ending } = change

@@ -200,6 +200,18 @@ describe('a patient operation', () => {
     expect(recorded).toEqual([1])
   })
 
+  it('is not forgotten when another one was hurried that was being written', async () => {
+    const { batcher, recorded, write } = await atInterval(1000)
+    void batcher.enqueue(ONE, [change])
+    await new Promise((resolve) => setImmediate(resolve))
+    batcher.hurry()
+    await write()
+    const next = batcher.enqueue(ONE, [change])
+    await write()
+    expect(await next).toBe('durable')
+    expect(recorded).toEqual([1, 1])
+  })
+
   it('is written when its time is over', async () => {
     const { batcher, recorded, write } = await atInterval(1000)
     const hold = batcher.enqueue(ONE, [change], 5)

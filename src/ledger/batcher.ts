@@ -111,6 +111,8 @@ export function createBatcher(options: BatcherOptions): Batcher {
   }
 
   const hurry = () => {
+    // What is waited for is in the batch that is being written.
+    if (gathering.operations.length === 0 && gathering.marks === undefined) return
     dueAt = NOW
     arm(NOW)
   }
@@ -216,7 +218,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
       return new Set([...(written?.operations ?? []), ...gathering.operations].map(({ account }) => account))
     },
     idle() {
-      if (gathering.operations.length > 0) hurry()
+      hurry()
       if (!written && !armed) return Promise.resolve()
       return new Promise((resolve) => idleWaiters.push(resolve))
     },

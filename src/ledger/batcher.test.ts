@@ -202,10 +202,11 @@ describe('a patient operation', () => {
 
   it('is not forgotten when another one was hurried that was being written', async () => {
     const { batcher, recorded, write } = await atInterval(1000)
-    void batcher.enqueue(ONE, [change])
+    const first = batcher.enqueue(ONE, [change])
     await new Promise((resolve) => setImmediate(resolve))
     batcher.hurry()
     await write()
+    await first
     const next = batcher.enqueue(ONE, [change])
     await write()
     expect(await next).toBe('durable')

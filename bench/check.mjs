@@ -20,9 +20,9 @@ const counted = {
   responsesOverChat: { functions: responses.length, files: filesOf(responses) },
   json: {
     kilobytes: round(json.millrace.kilobytes),
-    // Whether the hold and the end of a turn meet in one commit is chance, so the most that they need counts.
-    messages: Math.ceil(json.millrace.messages),
-    rows: Math.ceil(json.millrace.rows),
+    // Whether the hold and the end of a turn meet in one commit is chance.
+    messages: Math.round(json.millrace.messages),
+    rows: Math.round(json.millrace.rows),
   },
 }
 

@@ -19,8 +19,8 @@ const SKIPPED_SHOWN = 40
 await bootstrap().catch(fail)
 const chosen = process.argv.slice(2)
 // The longer suites run when they are named, and in `npm run test:all`.
-const LONGER = ['long', 'postgres', 'browser']
-const SUITES = ['conventions', 'unit', 'console', 'e2e', 'sdks']
+const LONGER = ['long', 'browser']
+const SUITES = ['conventions', 'unit', 'console', 'e2e', 'postgres', 'sdks']
 const args = chosen.length > 0 ? chosen : SUITES.map((suite) => `--project=${suite}`)
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)
 mkdirSync(join(ROOT, '.cache'), { recursive: true })

@@ -47,7 +47,7 @@ interface Asked {
   /** How often the rights change between their judgement and the decision. */
   readonly changedTimes?: number
   /** What becomes of the hold in the file. */
-  readonly durability?: Durability
+  readonly durability?: Durability | 'durable-when-hurried'
   /** The account has room for many more turns: the provider is called before the hold is durable. */
   readonly mayCallBeforeDurable?: boolean
 }
@@ -73,17 +73,26 @@ async function moneyOfTurn(
   const refusals: string[] = []
   const written: Buffer[] = []
   const asked: Record<string, unknown>[] = []
+  /** How often the provider had been asked when the turn hurried its hold. */
+  const hurriedAt: number[] = []
+  let write = () => {}
+  const whenHurried = new Promise<Durability>((resolve) => {
+    write = () => resolve('durable')
+  })
   const admission: Admission = {
     kind: 'admitted',
     cap: CAP,
     heldAmount: 1_000_000n as NanoUsd,
     statuses: [],
     mayCallBeforeDurable,
-    durable: Promise.resolve(durability),
-    hurry: () => {},
+    durable: durability === 'durable-when-hurried' ? whenHurried : Promise.resolve(durability),
+    hurry() {
+      hurriedAt.push(asked.length)
+      write()
+    },
     mark: () => {},
     settle: async (ending) => {
-      if (durability !== 'durable') return { kind: 'lost' }
+      if (durability === 'refused' || durability === 'lost') return { kind: 'lost' }
       const { owed } = ending
       done.push(owed ? 'settle' : 'release')
       endings.push(ending)
@@ -143,7 +152,7 @@ async function moneyOfTurn(
     () => undefined,
     (error: unknown) => error,
   )
-  return { done, endings, asked, thrown, refusals, written }
+  return { done, endings, asked, thrown, refusals, written, hurriedAt }
 }
 
 function turnOf(body: object) {
@@ -240,6 +249,30 @@ it('a caller is judged again while rights change under its admission, and refuse
   expect((await moneyOfTurn({ turn, changedTimes: 2 }, [replyWith(5, 2)])).done).toEqual(['settle', 'detach'])
   const never = await moneyOfTurn({ turn, changedTimes: 1000 }, [replyWith(5, 2)])
   expect([never.done, never.refusals]).toEqual([[], ['ledger_unavailable']])
+})
+
+describe('a hold that waits for the commit of others', () => {
+  const ask = (stream: boolean, mayCallBeforeDurable: boolean) => {
+    const turn = turnOf({ model: 'small', stream, messages: [{ role: 'user', content: 'Hello' }] })
+    const chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] }
+    const answer = stream ? streamOf(chunk, LAST_CHUNK) : replyWith(11, 5)
+    return moneyOfTurn({ turn, durability: 'durable-when-hurried', mayCallBeforeDurable }, [answer])
+  }
+
+  it('is written at once when content waits for it, and not before', async () => {
+    const { hurriedAt, written } = await ask(true, true)
+    expect([hurriedAt, written.length > 0]).toEqual([[1], true])
+  })
+
+  it('is written before the provider is called where the account has no room for another turn', async () => {
+    expect((await ask(true, false)).hurriedAt).toEqual([0])
+    expect((await ask(false, false)).hurriedAt).toEqual([0])
+  })
+
+  it('may wait for the end of a JSON answer, which joins it', async () => {
+    const { hurriedAt, done } = await ask(false, true)
+    expect([hurriedAt, done]).toEqual([[], ['settle', 'detach']])
+  })
 })
 
 it('a throw of our own leaves the hold to recovery: releasing it would give the answer away', async () => {

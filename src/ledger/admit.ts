@@ -1,8 +1,9 @@
 import { findReceipt } from '../db/receipts.ts'
 import type { AppliedLimit, LimitStatus } from '../model/caller.ts'
 import type { Ending } from '../model/ending.ts'
-import type { RequestId } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
+import type { Durability } from './batcher.ts'
 import type { LedgerCore } from './core.ts'
 import type { TurnEnd } from './journal.ts'
 import type { AccountStatusReport, Admission, CallerCheck, SettleOutcome, TakenRequest } from './ledger.ts'
@@ -43,6 +44,10 @@ export function admit(core: LedgerCore, request: AdmitRequest, check: CallerChec
   const { receipt, cap, heldAmount, changes } = outcome
   core.attended.add(requestId)
   const durable = core.batcher.enqueue(account, changes, core.attended.size > 1 ? HOLD_PATIENCE_MS : 0)
+  const placed: PlacedHold = { requestId, account, heldAmount, durable, isWritten: false }
+  void durable.then(() => {
+    placed.isWritten = true
+  })
   return {
     kind: 'admitted',
     cap,
@@ -54,50 +59,74 @@ export function admit(core: LedgerCore, request: AdmitRequest, check: CallerChec
     mark(deliveredTokens) {
       core.marks.set(receipt, deliveredTokens)
     },
-    async settle(ending) {
-      const end = { requestId, ending }
-      // An end may join the batch of its hold: nothing of the answer was delivered before that.
-      const joined = core.gate.open && !core.cache.rereading.has(account) ? recordEnd(core, end) : undefined
-      // A hold that never became durable was never placed: there is nothing to close.
-      if ((await durable) !== 'durable') return { kind: 'lost' }
-      let charged: Charged | undefined
-      for (let tries = 0; charged === undefined && tries < CLOSE_TRIES; tries++) {
-        let recording = tries === 0 ? joined : undefined
-        if (recording === undefined) {
-          if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
-          // The gate may have shut again before this step: the state never changes behind a shut gate.
-          if (!core.gate.open) continue
-          // The account is read again because of another refused operation. This turn is open in the file, and ends after that.
-          const reading = core.cache.rereading.get(account)
-          if (reading) {
-            await reading.catch(() => {})
-            if (!core.gate.open) continue
-          }
-          recording = recordEnd(core, end)
-        }
-        const recorded = await recording
-        // The batch that was taken for lost may have reached the file: then this turn's own end is recorded there.
-        if (recorded.kind === 'not-open')
-          return tries === 0 ? { kind: 'not-ours' } : findRecordedEnd(core, requestId, ending)
-        if (recorded.kind === 'broken') return { kind: 'lost' }
-        if (recorded.kind === 'recorded') charged = recorded
-      }
-      const { owed } = ending
-      if (charged === undefined) {
-        if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
-        // The gate may have opened meanwhile, and then only this replay finds the end.
-        if (core.gate.open) void replayJournal(core)
-        charged = chargeWithin(heldAmount, owed)
-      }
-      const { charge, shortfall } = charged
-      return owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
-    },
+    settle: (ending) => settleTurn(core, placed, ending),
     detach() {
       core.attended.delete(requestId)
       // An open hold keeps its marks, because the sweeper charges by them; behind a shut gate it may still be open.
       if (core.gate.open && !core.ledgerState.turns.has(requestId)) core.marks.forget(receipt)
     },
   }
+}
+
+interface PlacedHold {
+  readonly requestId: RequestId
+  readonly account: AccountRow
+  readonly heldAmount: NanoUsd
+  readonly durable: Promise<Durability>
+  /** Whether the file has taken it or not is known. */
+  isWritten: boolean
+}
+
+/** Ends a turn once: what it owes is charged, or its hold is released. */
+async function settleTurn(core: LedgerCore, hold: PlacedHold, ending: Ending): Promise<SettleOutcome> {
+  const { requestId, account, heldAmount } = hold
+  const end = { requestId, ending }
+  // The end joins the batch of a hold that is still to be written: nothing of the answer was delivered before that.
+  const joins = !hold.isWritten && core.gate.open && !core.cache.rereading.has(account)
+  const joined = joins ? recordEnd(core, end) : undefined
+  // A fault in there is thrown where its result is awaited, which may be never.
+  joined?.catch(() => {})
+  const durability = await hold.durable
+  // The batch that was taken for lost may have reached the file, with the end in it.
+  if (durability === 'lost' && joined !== undefined && (await core.gate.whenOpen(END_WAIT_MS))) {
+    const found = await findRecordedEnd(core, requestId, ending)
+    if (found.kind !== 'not-ours') return found
+  }
+  // A hold that never became durable was never placed: there is nothing to close.
+  if (durability !== 'durable') return { kind: 'lost' }
+  let charged: Charged | undefined
+  for (let tries = 0; charged === undefined && tries < CLOSE_TRIES; tries++) {
+    let recording = tries === 0 ? joined : undefined
+    if (recording === undefined) {
+      if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
+      // The gate may have shut again before this step: the state never changes behind a shut gate.
+      if (!core.gate.open) continue
+      // The account is read again because of another refused operation. This turn is open in the file, and ends after that.
+      const reading = core.cache.rereading.get(account)
+      if (reading) {
+        await reading.catch(() => {})
+        if (!core.gate.open) continue
+      }
+      recording = recordEnd(core, end)
+    }
+    const recorded = await recording
+    // The batch that was taken for lost may have reached the file: then this turn's own end is recorded there.
+    if (recorded.kind === 'not-open')
+      return tries === 0 ? { kind: 'not-ours' } : findRecordedEnd(core, requestId, ending)
+    // Another operation of its account was refused, in the batch that the end had joined.
+    if (recorded.kind === 'broken' && recording === joined) continue
+    if (recorded.kind === 'broken') return { kind: 'lost' }
+    if (recorded.kind === 'recorded') charged = recorded
+  }
+  const { owed } = ending
+  if (charged === undefined) {
+    if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
+    // The gate may have opened meanwhile, and then only this replay finds the end.
+    if (core.gate.open) void replayJournal(core)
+    charged = chargeWithin(heldAmount, owed)
+  }
+  const { charge, shortfall } = charged
+  return owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
 }
 
 /** How long the end of an answer waits while the state is read back; then it goes into the journal. */

@@ -1,4 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
+import { pause } from '../lib/async.ts'
 import type { AccountRow, BucketRow } from '../model/ids.ts'
 import { type Batcher, createBatcher, type Operation } from './batcher.ts'
 
@@ -247,4 +249,64 @@ describe('a patient operation', () => {
     expect(await hold).toBe('lost')
     await batcher.idle()
   })
+
+  it('leaves nothing to be written after idle when it was refused with another one', async () => {
+    const { batcher, recorded, refuse, write } = await atInterval(1000)
+    refuse([ONE])
+    const first = batcher.enqueue(ONE, [change])
+    await new Promise((resolve) => setImmediate(resolve))
+    const patient = batcher.enqueue(ONE, [change], 50)
+    await write()
+    expect(await Promise.all([first, patient])).toEqual(['refused', 'refused'])
+    const idle = batcher.idle()
+    await write()
+    await idle
+    expect(recorded).toEqual([1, 0])
+  })
+})
+
+it('resolves everything, whatever comes in whatever order, and writes one batch at a time', async () => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  console.log(`seed ${seed}`)
+  const below = randomFrom(seed)
+  const random = () => below(1_000_000) / 1_000_000
+  let next: 'written' | 'failed' | 'refused' = 'written'
+  let writing = 0
+  let mostAtOnce = 0
+  const counts = { written: 0, failed: 0, refused: 0 }
+  const batcher = createBatcher({
+    clock: { nowMicros: () => Math.floor(performance.now() * 1000) },
+    observer: { batchRecorded() {} },
+    onRefused() {},
+    onFailure: () => void setTimeout(() => batcher.idle().then(() => batcher.reopen()), 1),
+    async record(operations) {
+      mostAtOnce = Math.max(mostAtOnce, ++writing)
+      await (random() < 0.5 ? new Promise((resolve) => setImmediate(resolve)) : pause(random() * 3))
+      writing -= 1
+      const how = next
+      next = 'written'
+      counts[how] += 1
+      if (how === 'failed') throw new Error('full')
+      return how === 'refused' ? operations.map(() => (random() < 0.3 ? new Error('no') : undefined)) : undefined
+    },
+  })
+  const promises: Promise<unknown>[] = []
+  for (let step = 0; step < 2000; step++) {
+    // With nothing more to come, what came before is written too.
+    if (step % 10 === 0) await Promise.all(promises.splice(0))
+    const what = random()
+    if (what < 0.6) promises.push(batcher.enqueue(random() < 0.5 ? ONE : OTHER, [change], random() < 0.5 ? 5 : 0))
+    else if (what < 0.7) batcher.hurry()
+    else if (what < 0.75) batcher.mark({ node: 1, at: 1, packed: new Uint8Array() })
+    else if (what < 0.82) promises.push(batcher.recorded())
+    else if (what < 0.87) promises.push(batcher.idle())
+    else if (what < 0.91) next = 'failed'
+    else if (what < 0.96) next = 'refused'
+    else if (what < 0.98) batcher.fail(new Error('memory is wrong'))
+    if (random() < 0.4) await (random() < 0.8 ? new Promise((resolve) => setImmediate(resolve)) : pause(random() * 4))
+  }
+  await Promise.all(promises)
+  console.log(`batches ${JSON.stringify(counts)}`)
+  expect(mostAtOnce, `seed ${seed}`).toBe(1)
+  expect(Math.min(...Object.values(counts)), `seed ${seed}`).toBeGreaterThan(5)
 })

@@ -12,7 +12,7 @@ export interface Operation {
   readonly changes: readonly Change[]
   durability: Durability
   /** Called once, when the durability is known. */
-  readonly settle: (durability: Durability) => void
+  readonly resolve: (durability: Durability) => void
 }
 
 export interface RecordedBatch {
@@ -140,7 +140,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
       let operations = 0
       const changes: Change[] = []
       for (const operation of batch.operations) {
-        operation.settle(operation.durability)
+        operation.resolve(operation.durability)
         if (operation.durability !== 'durable') continue
         operations++
         changes.push(...operation.changes)
@@ -150,7 +150,10 @@ export function createBatcher(options: BatcherOptions): Batcher {
     }
     // An emptied batch is recorded too, so that its waiters learn that nothing came of it.
     if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm(clock.nowMicros())
-    else for (const done of idleWaiters.splice(0)) done()
+    else {
+      dueAt = Number.POSITIVE_INFINITY
+      for (const done of idleWaiters.splice(0)) done()
+    }
   }
 
   /** Later decisions on the account depend on what the file refused, so they are refused too. */
@@ -164,9 +167,11 @@ export function createBatcher(options: BatcherOptions): Batcher {
       const refused = batch.operations.filter((operation, place) => operation.account === account && failures[place])
       for (const operation of refused) operation.durability = 'refused'
       const behind = gathering.operations.filter((operation) => operation.account === account)
-      for (const operation of behind) operation.settle('refused')
+      for (const operation of behind) operation.resolve('refused')
       gathering.operations = gathering.operations.filter((operation) => operation.account !== account)
       gathering.isWhole &&= behind.length === 0
+      // Nothing is left that would wait, but its waiters are to learn of it.
+      if (!gathering.isWhole && gathering.operations.length === 0) dueAt = NOW
       options.onRefused(account, [...refused, ...behind], error)
     }
     batch.isWhole &&= errors.size === 0
@@ -180,7 +185,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
     clearTimeout(timer)
     dueAt = Number.POSITIVE_INFINITY
     for (const lost of batches) {
-      for (const operation of lost.operations) operation.settle('lost')
+      for (const operation of lost.operations) operation.resolve('lost')
       for (const resolve of lost.waiting) resolve('lost')
     }
     if (!before) options.onFailure(error, failuresInARow++)
@@ -190,7 +195,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
     enqueue(account, changes, patienceMs = 0) {
       if (failed) return LOST
       return new Promise((resolve) => {
-        gathering.operations.push({ account, changes, durability: 'durable', settle: resolve })
+        gathering.operations.push({ account, changes, durability: 'durable', resolve })
         const now = clock.nowMicros()
         averageInterval += (Math.min(now - lastEnqueuedAt, PAUSE_MICROS) - averageInterval) * NEWEST_SHARE
         lastEnqueuedAt = now

@@ -10,6 +10,7 @@ import { findAccountByEmail } from '../db/accounts.ts'
 import { type Database, openDatabase } from '../db/open-database.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
+import type { Ending } from '../model/ending.ts'
 import { type AccountRow, mintAccountId, type RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { AdmittedTurn, Ledger } from './ledger.ts'
@@ -158,5 +159,38 @@ describe('an end that comes before its hold is written', () => {
     expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
     expect(await before.settle(settlement(1000n))).toMatchObject({ kind: 'settled' })
     expect((await ledger.accountStatus(account)).balance).toBe(HOLD - 1000n)
+  })
+
+  it.each(['the batch of both holds', 'the next batch'])(
+    'is tried again where another hold of its account was refused: it had joined %s',
+    async (batch) => {
+      await credit(10_000_000n, 'first')
+      await database.file.atomic([
+        { sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[HOLD, account]] },
+      ])
+      const [turn, doomed] = [await admit(), await admit()]
+      if (batch === 'the next batch') await new Promise((resolve) => setImmediate(resolve))
+      expect(await turn.settle(settlement(1000n))).toMatchObject({ kind: 'settled', charge: 1000n })
+      expect([await turn.durable, await doomed.durable]).toEqual(['durable', 'refused'])
+      expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
+      expect(await ledger.accountStatus(account)).toEqual({ balance: HOLD - 1000n, held: 0n, available: HOLD - 1000n })
+    },
+  )
+
+  it('throws a fault of ours to its caller alone, who knows nothing of the hold yet', async () => {
+    await credit(10_000_000n, 'first')
+    const unhandled: unknown[] = []
+    const listener = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', listener)
+    try {
+      const turn = await admit()
+      const { owed } = settlement(1000n)
+      const faulty = { ...settlement(1000n), owed: { ...owed, usage: undefined } } as unknown as Ending
+      await expect(turn.settle(faulty)).rejects.toThrow(TypeError)
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(unhandled).toEqual([])
+    } finally {
+      process.off('unhandledRejection', listener)
+    }
   })
 })

@@ -181,30 +181,50 @@ describe('a full disk', () => {
     await bench.expectBalancedLedger()
   })
 
-  it.each(['settled', 'released'] as const)(
-    'a turn whose end had reached the file after all reports %s, and not lost',
-    async (state) => {
-      await bench.credit(HOLD * 10n)
-      const turn = await bench.admit()
-      await turn.durable
-      const { file } = bench.database
-      const { atomic } = file
-      file.atomic = async (statements) => {
-        file.atomic = atomic
-        await atomic(statements)
-        throw new Error('no answer')
-      }
-      if (state === 'released') expect(await turn.settle(GIVEN_BACK)).toEqual({ kind: 'released' })
-      else {
-        const settled = await turn.settle(settlement(HOLD + 7n))
-        expect(settled).toEqual({ kind: 'settled', charge: HOLD, shortfall: 7n, tier: 0 })
-      }
-      expect(bench.failures).toHaveLength(1)
-      expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state })
-      await bench.expectMemoryIsTheFile()
-      await bench.expectBalancedLedger()
-    },
-  )
+  /** The next write reaches the file, but its answer does not come back. */
+  function loseNextAnswer() {
+    const { file } = bench.database
+    const { atomic } = file
+    file.atomic = async (statements) => {
+      file.atomic = atomic
+      await atomic(statements)
+      throw new Error('no answer')
+    }
+  }
+
+  it.each([
+    ['settled', 'in a batch of its own'],
+    ['released', 'in a batch of its own'],
+    ['settled', 'in the batch of its hold'],
+    ['released', 'in the batch of its hold'],
+  ] as const)('a turn whose end had reached the file after all reports %s, and not lost: %s', async (state, batch) => {
+    await bench.credit(HOLD * 10n)
+    const turn = await bench.admit()
+    if (batch === 'in a batch of its own') await turn.durable
+    loseNextAnswer()
+    if (state === 'released') expect(await turn.settle(GIVEN_BACK)).toEqual({ kind: 'released' })
+    else {
+      const settled = await turn.settle(settlement(HOLD + 7n))
+      expect(settled).toEqual({ kind: 'settled', charge: HOLD, shortfall: 7n, tier: 0 })
+    }
+    expect(bench.failures).toHaveLength(1)
+    expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state })
+    await bench.expectMemoryIsTheFile()
+    await bench.expectBalancedLedger()
+  })
+
+  it('a turn whose hold was taken for lost charges nothing, although the hold had reached the file', async () => {
+    await bench.credit(HOLD * 10n)
+    loseNextAnswer()
+    const turn = await bench.admit()
+    expect(await turn.durable).toBe('lost')
+    await opensAgain()
+    expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'lost' })
+    turn.detach()
+    await bench.ledger.sweep()
+    expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state: 'released', charge_nano: 0n })
+    await bench.expectBalancedLedger()
+  })
 
   it('a turn that was ended by another caller does not report that end as its own', async () => {
     await bench.credit(HOLD * 10n)

@@ -31,6 +31,15 @@ const SCENARIOS = [
   { name: 'JSON 1 kB', body: bodyOf('json', 900), concurrent: 32, warmUp: 30_000, requests: 8000, chunks: 1 },
   { name: 'JSON 32 kB', body: bodyOf('json', 32_000), concurrent: 32, warmUp: 4000, requests: 4000, chunks: 1 },
   {
+    name: '300 requests/s, 1 kB',
+    body: bodyOf('json', 900),
+    concurrent: 64,
+    rate: 300,
+    warmUp: 1200,
+    requests: 2400,
+    chunks: 1,
+  },
+  {
     name: 'stream set-up (one chunk)',
     body: bodyOf('c1-d0', 900),
     concurrent: 32,
@@ -93,10 +102,10 @@ async function compare(targets, scenario) {
   return `| ${scenario.name} | ${bare.toFixed(2)} | ${millrace.toFixed(2)} | ${(millrace / bare).toFixed(2)} | ${waits} | ${failures} |`
 }
 
-async function run(target, { body, concurrent, chunks }, requests) {
+async function run(target, { body, concurrent, chunks, rate }, requests) {
   const count = Math.max(concurrent, Math.round(requests * SCALE))
   const before = cpuMicros(target.pid)
-  const result = await load({ port: target.port, headers: target.headers, body, concurrent, requests: count })
+  const result = await load({ port: target.port, headers: target.headers, body, concurrent, rate, requests: count })
   return { ...result, cpu: (cpuMicros(target.pid) - before) / (count * chunks) }
 }
 

@@ -1,26 +1,30 @@
-// Clients in a closed loop over kept-alive connections. It counts answers and chunks, and what each waited for.
+// Clients over kept-alive connections, in a closed loop or at a rate. It counts answers and chunks, and what each waited for.
 import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Runs `requests` of one body, `concurrent` at a time. */
-export async function load({ port, path = '/v1/chat/completions', headers, body, concurrent, requests }) {
+/** Runs `requests` of one body, at most `concurrent` at a time; with a `rate`, so many a second. */
+export async function load({ port, path = '/v1/chat/completions', headers, body, concurrent, requests, rate }) {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrent })
   const waits = []
   let failures = 0
-  let left = requests
+  let sent = 0
   const client = async () => {
-    while (left-- > 0) {
+    while (sent < requests) {
+      const dueAt = rate === undefined ? 0 : began + (sent * 1000) / rate
+      sent += 1
+      if (dueAt - performance.now() > 1) await sleep(dueAt - performance.now())
       const started = performance.now()
       const answer = await sendTurn({ agent, port, path, headers, body })
       if (answer.status !== 200 || !answer.whole) failures++
       waits.push(answer.firstByteAt - started)
     }
   }
-  const started = performance.now()
+  const began = performance.now()
   await Promise.all(Array.from({ length: concurrent }, client))
   agent.destroy()
   waits.sort((a, b) => a - b)
   return {
-    seconds: (performance.now() - started) / 1000,
+    seconds: (performance.now() - began) / 1000,
     failures,
     p50: waits[waits.length >> 1],
     p99: waits[Math.floor(waits.length * 0.99)],

@@ -62,6 +62,16 @@ export const SCENARIOS = [
     frames: 1,
   },
   { name: 'json', title: 'a JSON answer', model: 'json', concurrent: 32, warmUp: 6000, requests: 2500, frames: 1 },
+  {
+    name: 'rate',
+    title: 'a JSON answer at 300 requests/s',
+    model: 'json',
+    concurrent: 64,
+    rate: 300,
+    warmUp: 600,
+    requests: 900,
+    frames: 1,
+  },
 ]
 const WIRES = [...new Set(ROUTES.map(({ lane }) => lane))]
 const MODELS = [...new Set(SCENARIOS.map(({ model }) => model))]
@@ -74,12 +84,12 @@ export async function startProvider() {
 }
 
 /** The CPU that a frame of it took the server, in us: of the whole process, with all its threads. */
-export async function runRoute({ pid, port, headers }, route, { model, concurrent, frames }, requests) {
+export async function runRoute({ pid, port, headers }, route, { model, concurrent, frames, rate }, requests) {
   const count = Math.max(concurrent, Math.round(requests))
   const path = route.client === 'chat' ? '/v1/chat/completions' : '/v1/responses'
   const body = bodyOf(route, model)
   const before = cpuMicros(pid)
-  const result = await load({ port, path, headers, body, concurrent, requests: count })
+  const result = await load({ port, path, headers, body, concurrent, rate, requests: count })
   return { ...result, cpu: (cpuMicros(pid) - before) / (count * frames) }
 }
 

@@ -80,7 +80,7 @@ const NEEDS_SUCCESS: ReadonlySet<OpenReason> = new Set(['failing', 'locked-out']
 
 function isLaneAvailable(health: LaneHealth, lane: Lane, account: AccountRow): boolean {
   const circuit = health.openCircuitOf(lane)
-  if (circuit === undefined || (circuit.onlyFor !== undefined && circuit.onlyFor !== account)) return true
+  if (circuit === undefined || (circuit.onlyForAccount !== undefined && circuit.onlyForAccount !== account)) return true
   return !NEEDS_SUCCESS.has(circuit.reason) && health.isAvailable(lane)
 }
 

@@ -309,13 +309,13 @@ const counterRow = (change: CounterSet): SqlValue[] => [
 
 /** The two entries of a transfer sum to zero. */
 function addTransfer({ rows }: Batch, change: Transferred): void {
-  const { transfer, transferKind, unit, account, bucket, counter, amount, reason, ref, at, movement, balance } = change
+  const { transfer, transferKind, unit, account, bucket, contra, amount, reason, ref, at, movement, balance } = change
   add(rows, 'addTransfer', [
     ...[transfer, transferKind, unit, account, ref, reason, amount, at],
     ...[movement, balance ?? null],
   ])
   add(rows, 'addEntry', [transfer, 0, bucket, amount])
-  add(rows, 'addEntry', [transfer, 1, counter, -amount])
+  add(rows, 'addEntry', [transfer, 1, contra, -amount])
 }
 
 /** Marks are one row for all accounts. */

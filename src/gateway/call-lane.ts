@@ -85,7 +85,7 @@ export async function callLane(
   if (entry.model.efforts?.length === 0 || effort === 'none') attempt.hiddenReasoning = 'no'
   else attempt.hiddenReasoning = terms.dialect.hidesReasoning ? 'known' : 'unknown'
   // A stream without a head owes nothing, so it is cancelled; a JSON answer gets its head only when it is complete.
-  cancellation.policy = request.delivery === 'json' ? disconnectPolicy : 'cancel'
+  cancellation.disconnectPolicy = request.delivery === 'json' ? disconnectPolicy : 'cancel'
   // An earlier lane has not completed the answer.
   cancellation.answerIsComplete = false
   const { conversion, answered } = await sendRequest(services, turn, attempt, terms)
@@ -110,7 +110,7 @@ export async function callLane(
   const { status, body } = called
   permit.report(RESPONDED)
   if (status < 400) {
-    cancellation.policy = disconnectPolicy
+    cancellation.disconnectPolicy = disconnectPolicy
     const result =
       conversion.delivery === 'json' && conversion.relayReply
         ? await relayJson(services, turn, attempt, { body, relayReply: conversion.relayReply })

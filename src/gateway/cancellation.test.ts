@@ -93,7 +93,7 @@ describe('a server that ends its turns', () => {
 describe('why a provider was stopped', () => {
   it('is not told of one that is read on, nor of one whose client went with the whole answer', () => {
     const drained = open()
-    drained.stop.policy = 'drain'
+    drained.stop.disconnectPolicy = 'drain'
     drained.client.fire()
     expect(drained.stop.stoppedFor).toBeUndefined()
     drained.server.fire('draining')
@@ -126,7 +126,7 @@ describe('the end of a turn', () => {
 
   it('begins no drain for a client that goes later', () => {
     const { client, drains, stop } = open()
-    stop.policy = 'drain'
+    stop.disconnectPolicy = 'drain'
     stop.release()
     client.fire()
     expect(drains.running).toBe(0)
@@ -139,7 +139,7 @@ describe('a provider that is read on for a client that has gone', () => {
   const drained = (bounds = {}) => {
     vi.useFakeTimers()
     const opened = open(bounds)
-    opened.stop.policy = 'drain'
+    opened.stop.disconnectPolicy = 'drain'
     opened.client.fire()
     return opened
   }
@@ -185,7 +185,7 @@ describe('a provider that is read on for a client that has gone', () => {
 
   it('is not begun to be read on when it was stopped already', () => {
     const { client, server, stop, drains } = open()
-    stop.policy = 'drain'
+    stop.disconnectPolicy = 'drain'
     server.fire('draining')
     client.fire()
     expect(drains.running).toBe(0)
@@ -195,7 +195,7 @@ describe('a provider that is read on for a client that has gone', () => {
 describe('when its client goes, a provider', () => {
   const isStopped = (policy: DisconnectPolicy) => {
     const { client, stop, drains } = open()
-    stop.policy = policy
+    stop.disconnectPolicy = policy
     client.fire()
     stop.release()
     return [stop.stopped, drains.running]

@@ -21,8 +21,8 @@ export interface CancellationServices {
  * What a client disconnect or a shutdown means for the provider of one turn; `gateway/ending.ts` says what it means for the money.
  *
  *   provider   called ──disconnect: cancel, or no place to drain──▶ stopped
- *                ├─────disconnect: drain──▶ drained ──time is up, or another account needs the place──▶ stopped
- *                └─────shutdown (also while drained)──▶ stopped
+ *                ├─────disconnect: drain──▶ reading on ──time is up, or another account needs the place──▶ stopped
+ *                └─────shutdown (also while reading on)──▶ stopped
  *
  * After the finish reason the client has its answer, and a disconnect changes nothing: only the usage is still awaited. As a
  * signal it reaches down to the provider's socket. A request with an idempotency key runs to its end, so its turn does not listen
@@ -38,9 +38,10 @@ export class Cancellation implements StopSignal {
   /** The client has its finish reason. */
   answerIsComplete: boolean
   /**
-   * What a disconnect means for the call that runs: it is cancelled, unless the operator prefers an exact charge to a fast cancel.
+   * What a disconnect means for the call that runs. `callLane` sets it: `cancel` until the head of a stream has arrived, then the
+   * policy of the upstream (`on_client_gone`), which reads on for an exact charge; for a JSON answer that policy from the start.
    */
-  policy: DisconnectPolicy | 'cancel'
+  disconnectPolicy: DisconnectPolicy | 'cancel'
   readonly #drains: Pick<Drains, 'begin'>
   readonly #account: AccountRow
   readonly #stopListening: () => void
@@ -55,7 +56,7 @@ export class Cancellation implements StopSignal {
     this.stopped = false
     this.disconnectedEarly = false
     this.answerIsComplete = false
-    this.policy = 'cancel'
+    this.disconnectPolicy = 'cancel'
     this.#drains = drains
     this.#account = account
     this.#stopListening = onServerAbort((why) => {
@@ -80,7 +81,7 @@ export class Cancellation implements StopSignal {
   /** Called when the turn is over: ends the drain too. */
   release(): void {
     // A client that disconnects from now on begins no drain.
-    this.policy = 'cancel'
+    this.disconnectPolicy = 'cancel'
     this.#stopListening()
     this.#endDrain?.()
   }
@@ -90,7 +91,7 @@ export class Cancellation implements StopSignal {
     if (this.answerIsComplete) return
     this.disconnectedEarly = true
     if (this.stopped) return
-    if (this.policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.stop())
+    if (this.disconnectPolicy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.stop())
     if (this.#endDrain === undefined) this.stop()
   }
 }

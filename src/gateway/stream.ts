@@ -44,13 +44,13 @@ const PAUSE_MICROS = 1_500_000
 /** No model writes longer tokens on average: output beyond it is past the cap of its lane. */
 const BYTES_PER_TOKEN_MAX = 64
 
-/** Before its first content a provider may repeat the whole request, twice; more held frames than this are no answer. */
-const HELD_FRAMES_MAX = 3
+/** Before its first content a provider may repeat the whole request, twice; more unsent frames than this are no answer. */
+const UNSENT_FRAMES_MAX = 3
 
 /**
  * Relays a stream frame by frame. One read of the provider is one write to the client; backpressure: while the client's socket
- * is full, the provider is not read. Frames before the first content are held back, and no content passes the closed content
- * gate (R1). Only a read of the provider may fail here; any other throw is our own fault.
+ * is full, the provider is not read. Frames before the first content are held back, and no content leaves before the release gate
+ * is open, that is before the hold is durable (R1 in docs/architecture.md). Only a read of the provider may fail here; any other throw is our own fault.
  */
 export async function relayStream(
   services: TurnServices,
@@ -75,7 +75,7 @@ export async function relayStream(
   const splitter = new FrameSplitter({ frameBytesMax: bounds.frameBytesMax })
   let endUsageWait: (() => void) | undefined
   let ready: Buffer[] = []
-  let heldBytes = 0
+  let unsentBytes = 0
   try {
     for (;;) {
       let read: readonly Buffer[]
@@ -101,7 +101,7 @@ export async function relayStream(
         onFirstContent(services, turn, attempt)
       }
       if (attempt.firstContentAt === undefined) {
-        for (const { length } of pieces) heldBytes += length
+        for (const { length } of pieces) unsentBytes += length
       } else if (ready.length > 0) {
         const drained = sink.write(joinBuffers(ready))
         ready = []
@@ -114,7 +114,7 @@ export async function relayStream(
         }
       }
       if (failure) return resultOfFailure(stream, failure, ready)
-      if (heldBytes > HELD_FRAMES_MAX * bounds.frameBytesMax)
+      if (unsentBytes > UNSENT_FRAMES_MAX * bounds.frameBytesMax)
         return failedLane(overloadedFault('Server error: the provider sent too much before its first content.'))
       if (isComplete(stream)) cancellation.answerIsComplete = true
       if (isOver) break

@@ -43,7 +43,7 @@ interface WireRow<Dialect extends DialectTraits> {
 export const bearer: ProviderEndpoint['credential'] = (key) => ['authorization', `Bearer ${key}`]
 
 /** The registry of wires: one row each. */
-const LANE_WIRES = {
+const WIRE_ROWS = {
   chat: {
     dialects: CHAT_DIALECTS,
     defaultDialect: 'generic',
@@ -88,9 +88,9 @@ const LANE_WIRES = {
 } as const satisfies Readonly<Record<LaneWire, WireRow<DialectTraits>>>
 
 /** A lane's protocol, with the oddities of its server and its model. */
-export type LaneDialect = ReturnType<(typeof LANE_WIRES)[LaneWire]['dialect']>
+export type LaneDialect = ReturnType<(typeof WIRE_ROWS)[LaneWire]['dialect']>
 
-const rowOf = (wire: LaneWire): WireRow<LaneDialect> => LANE_WIRES[wire]
+const rowOf = (wire: LaneWire): WireRow<LaneDialect> => WIRE_ROWS[wire]
 
 export const codecs = {
   /** By the wire of an upstream, the name of its dialect, and what is known of the model and the interface. */
@@ -130,11 +130,11 @@ export const codecs = {
 
 /** Undefined for the demo, which is not called over the network. */
 export const endpointOf = (wire: Wire): ProviderEndpoint | undefined =>
-  wire === 'demo' ? undefined : LANE_WIRES[wire].endpoint
+  wire === 'demo' ? undefined : WIRE_ROWS[wire].endpoint
 
-export const defaultDialectOf = (wire: Wire): string => (wire === 'demo' ? 'demo' : LANE_WIRES[wire].defaultDialect)
+export const defaultDialectOf = (wire: Wire): string => (wire === 'demo' ? 'demo' : WIRE_ROWS[wire].defaultDialect)
 
-const NAMED_DIALECTS: readonly DialectTraits[] = Object.values(LANE_WIRES)
+const NAMED_DIALECTS: readonly DialectTraits[] = Object.values(WIRE_ROWS)
   .flatMap(({ dialects }): readonly DialectTraits[] => dialects)
   .filter(({ name }) => name !== 'demo')
 

@@ -33,7 +33,7 @@ describe('one client whose calls fail', () => {
       for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
       pass(10)
       expect(callBy(breaker, 'a', verdict)).toBe(true)
-      expect([breaker.openCircuit?.onlyFor, openSeconds()]).toEqual(['a', 20])
+      expect([breaker.openCircuit?.onlyForAccount, openSeconds()]).toEqual(['a', 20])
       expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([false, true])
     }
   })
@@ -55,7 +55,7 @@ describe('one client whose calls fail', () => {
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
     pass(10)
     breaker.permit()?.report(FAILED)
-    expect(breaker.openCircuit?.onlyFor).toBeUndefined()
+    expect(breaker.openCircuit?.onlyForAccount).toBeUndefined()
     expect(callBy(breaker, 'b', WELL)).toBe(false)
   })
 
@@ -63,7 +63,7 @@ describe('one client whose calls fail', () => {
     const SILENT: Verdict = { kind: 'unresponsive' }
     const { breaker } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', SILENT)
-    expect(breaker.openCircuit?.onlyFor).toBe('a')
+    expect(breaker.openCircuit?.onlyForAccount).toBe('a')
     expect(['a', 'b', 'b'].map((by) => callBy(breaker, by, SILENT))).toEqual([false, true, false])
   })
 

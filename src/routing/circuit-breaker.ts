@@ -17,10 +17,10 @@ export type Verdict =
 
 /** Permission for one call, for `CircuitBreaker.report` and `release`. */
 export interface Permit {
-  /** `trial`: of a half-open circuit. `probe`: while it is open. `other`: while it is open for another account only. */
-  readonly kind: 'call' | 'trial' | 'probe' | 'other'
+  /** `trial`: of a half-open circuit. `probe`: while it is open. `other-account`: while it is open for another account only. */
+  readonly kind: 'call' | 'trial' | 'probe' | 'other-account'
   /** The account that asked. */
-  readonly by: unknown
+  readonly account: unknown
   /** How often the circuit had opened before. */
   readonly round: number
   hasSucceeded: boolean
@@ -31,7 +31,7 @@ export interface OpenCircuit {
   /** Monotonic microseconds. From then on the next caller becomes the trial. */
   readonly until: number
   /** The only account whose calls failed; the circuit stays closed for all others. */
-  readonly onlyFor?: unknown
+  readonly onlyForAccount?: unknown
 }
 
 export interface CircuitBreakerDeps {
@@ -66,7 +66,7 @@ type State =
       readonly kind: 'half-open'
       readonly circuit: OpenCircuit
       readonly left: number
-      readonly by: Permit | undefined
+      readonly trial: Permit | undefined
     }
 
 /**
@@ -105,12 +105,12 @@ export class CircuitBreaker {
     this.#probed = createSlidingCount(deps.nowMicros, PROBES_MICROS)
   }
 
-  /** Undefined while the circuit is open. `by`: the account that asks. */
-  permit(by?: unknown): Permit | undefined {
-    const permit: Permit = { kind: 'call', by, round: this.#round, hasSucceeded: false }
+  /** Undefined while the circuit is open. `account`: the account that asks. */
+  permit(account?: unknown): Permit | undefined {
+    const permit: Permit = { kind: 'call', account, round: this.#round, hasSucceeded: false }
     const state = this.#state
     if (state.kind === 'closed') return permit
-    if (this.#isOpenForOthersOnly(by)) return { ...permit, kind: 'other' }
+    if (this.#isOpenForOthersOnly(account)) return { ...permit, kind: 'other-account' }
     if (!this.isAvailable) return undefined
     const { circuit } = state
     const left = state.kind === 'half-open' ? state.left : TRIALS[circuit.reason]
@@ -119,7 +119,7 @@ export class CircuitBreaker {
       return permit
     }
     const trial: Permit = { ...permit, kind: 'trial' }
-    this.#state = { kind: 'half-open', circuit, left, by: trial }
+    this.#state = { kind: 'half-open', circuit, left, trial }
     return trial
   }
 
@@ -127,14 +127,14 @@ export class CircuitBreaker {
    * A permit while the circuit is open, for a request without another lane to fall back to. Few get one at first, more after each
    * success. Undefined if too many probes are recent or still running, or if the lane limits requests.
    */
-  probe(by?: unknown): Permit | undefined {
+  probe(account?: unknown): Permit | undefined {
     const state = this.#state
-    if (state.kind === 'closed') return this.permit(by)
+    if (state.kind === 'closed') return this.permit(account)
     if (!PROBED.has(state.circuit.reason)) return undefined
     if (Math.max(this.#probes, this.#probed.total()) >= this.#probesMost) return undefined
     this.#probed.add()
     this.#probes++
-    return { kind: 'probe', by, round: this.#round, hasSucceeded: false }
+    return { kind: 'probe', account, round: this.#round, hasSucceeded: false }
   }
 
   report(permit: Permit, verdict: Verdict): void {
@@ -142,13 +142,13 @@ export class CircuitBreaker {
       if (permit.hasSucceeded) return
       permit.hasSucceeded = true
     }
-    const { by, kind } = permit
+    const { account, kind } = permit
     const state = this.#state
     if (permit.round !== this.#round) this.#onStaleResult(verdict)
     else if (kind === 'probe') this.#onProbeResult(verdict)
-    else if (kind === 'other') this.#onResultOfOther(verdict, by)
-    else if (state.kind === 'half-open' && (state.by === permit || verdict.kind === 'failed'))
-      this.#onTrialResult(state, verdict, by)
+    else if (kind === 'other-account') this.#onResultOfOther(verdict, account)
+    else if (state.kind === 'half-open' && (state.trial === permit || verdict.kind === 'failed'))
+      this.#onTrialResult(state, verdict, account)
     else if (state.kind === 'closed') {
       switch (verdict.kind) {
         case 'succeeded': {
@@ -166,7 +166,7 @@ export class CircuitBreaker {
           break
         }
         case 'failed':
-          if (this.#isOneFailureTooMany(by)) this.#trip('failing', undefined, this.#failedBy)
+          if (this.#isOneFailureTooMany(account)) this.#trip('failing', undefined, this.#failedBy)
           // A Retry-After counts for one failure; repeated failures open the circuit for longer.
           else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
           break
@@ -181,7 +181,7 @@ export class CircuitBreaker {
           break
         case 'unresponsive':
           // Finds a hanging provider also where clients give up before its deadline.
-          this.#silentBy = this.#silences === 0 || this.#silentBy === by ? by : undefined
+          this.#silentBy = this.#silences === 0 || this.#silentBy === account ? account : undefined
           this.#silences++
           if (this.#silences >= SILENCES_MAX) this.#trip('failing', undefined, this.#silentBy)
       }
@@ -193,8 +193,8 @@ export class CircuitBreaker {
     const state = this.#state
     if (permit.kind === 'probe') {
       if (permit.round === this.#round) this.#probes--
-    } else if (state.kind === 'half-open' && state.by === permit) {
-      this.#state = { ...state, by: undefined }
+    } else if (state.kind === 'half-open' && state.trial === permit) {
+      this.#state = { ...state, trial: undefined }
     }
   }
 
@@ -209,20 +209,20 @@ export class CircuitBreaker {
     const state = this.#state
     if (state.kind === 'closed') return
     const { circuit } = state
-    const [left, by] = state.kind === 'half-open' ? [state.left, state.by] : [TRIALS[circuit.reason], undefined]
+    const [left, trial] = state.kind === 'half-open' ? [state.left, state.trial] : [TRIALS[circuit.reason], undefined]
     if (left <= 1) this.#close(circuit.reason)
-    else this.#state = { kind: 'half-open', circuit, left: left - 1, by }
+    else this.#state = { kind: 'half-open', circuit, left: left - 1, trial }
   }
 
   /** The circuit is open for another account only. */
-  #isOpenForOthersOnly(by: unknown): boolean {
-    if (this.#state.kind === 'closed' || by === undefined) return false
-    const { onlyFor } = this.#state.circuit
-    return onlyFor !== undefined && onlyFor !== by
+  #isOpenForOthersOnly(account: unknown): boolean {
+    if (this.#state.kind === 'closed' || account === undefined) return false
+    const { onlyForAccount } = this.#state.circuit
+    return onlyForAccount !== undefined && onlyForAccount !== account
   }
 
   /** The result of a call while the circuit is open for another account only. */
-  #onResultOfOther(verdict: Verdict, by: unknown): void {
+  #onResultOfOther(verdict: Verdict, account: unknown): void {
     if (this.#state.kind === 'closed') {
       this.#onStaleResult(verdict)
       return
@@ -232,7 +232,7 @@ export class CircuitBreaker {
     else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
     else if (verdict.kind === 'locked-out') this.#trip('locked-out')
     // The failures are not that account's alone.
-    else if ((verdict.kind === 'failed' || verdict.kind === 'unresponsive') && this.#isOpenForOthersOnly(by))
+    else if ((verdict.kind === 'failed' || verdict.kind === 'unresponsive') && this.#isOpenForOthersOnly(account))
       this.#state = { ...this.#state, circuit: { reason: circuit.reason, until: circuit.until } }
   }
 
@@ -240,7 +240,7 @@ export class CircuitBreaker {
   get isAvailable(): boolean {
     const state = this.#state
     if (state.kind === 'closed') return true
-    return this.#now >= state.circuit.until && !(state.kind === 'half-open' && state.by !== undefined)
+    return this.#now >= state.circuit.until && !(state.kind === 'half-open' && state.trial !== undefined)
   }
 
   /** Undefined while closed. A circuit that needs trials counts as open until they have succeeded. */
@@ -261,10 +261,10 @@ export class CircuitBreaker {
   }
 
   /** Decides when failures open the circuit: five in a row, or half of ten or more within half a minute. */
-  #isOneFailureTooMany(by: unknown): boolean {
+  #isOneFailureTooMany(account: unknown): boolean {
     this.#calls.add()
     this.#failuresInARow++
-    this.#failedBy = this.#failures.total() === 0 || this.#failedBy === by ? by : undefined
+    this.#failedBy = this.#failures.total() === 0 || this.#failedBy === account ? account : undefined
     this.#failures.add()
     const calls = this.#calls.total()
     return (
@@ -279,18 +279,18 @@ export class CircuitBreaker {
     this.#failuresInARow = 0
   }
 
-  #onTrialResult({ circuit, left }: State & { kind: 'half-open' }, verdict: Verdict, by: unknown): void {
+  #onTrialResult({ circuit, left }: State & { kind: 'half-open' }, verdict: Verdict, account: unknown): void {
     if (verdict.kind === 'responded') return
     if (verdict.kind === 'failed' || verdict.kind === 'unresponsive')
-      this.#trip('failing', undefined, by === circuit.onlyFor ? by : undefined)
+      this.#trip('failing', undefined, account === circuit.onlyForAccount ? account : undefined)
     else if (verdict.kind === 'locked-out') this.#trip('locked-out')
     // A rate limit during a trial says nothing about the failures that opened the circuit, and applies to every account.
     else if (verdict.kind === 'busy') {
-      if (circuit.onlyFor !== undefined) this.#forgetFailures()
-      const reason = circuit.onlyFor === undefined ? circuit.reason : 'busy'
+      if (circuit.onlyForAccount !== undefined) this.#forgetFailures()
+      const reason = circuit.onlyForAccount === undefined ? circuit.reason : 'busy'
       this.#openFor(reason, this.#nextInterval('busy', verdict.forMs))
     } else if (left === 1) this.#close(circuit.reason)
-    else this.#state = { kind: 'half-open', circuit, left: left - 1, by: undefined }
+    else this.#state = { kind: 'half-open', circuit, left: left - 1, trial: undefined }
   }
 
   /** Of a call from an earlier round only a rate limit still counts. */
@@ -301,8 +301,8 @@ export class CircuitBreaker {
       this.#state = { kind: 'open', circuit: longer(this.#state.circuit, verdict, this.#now) }
   }
 
-  #trip(reason: OpenReason, retryAfterMs?: number, onlyFor?: unknown): void {
-    this.#openFor(reason, this.#nextInterval(reason, retryAfterMs), onlyFor)
+  #trip(reason: OpenReason, retryAfterMs?: number, onlyForAccount?: unknown): void {
+    this.#openFor(reason, this.#nextInterval(reason, retryAfterMs), onlyForAccount)
   }
 
   /** In microseconds. `retryAfterMs`: the provider's own Retry-After. */
@@ -316,8 +316,8 @@ export class CircuitBreaker {
     return Math.ceil(1000 * (isTooShort ? Math.max(retryAfterMs ?? 0, ms) : retryAfterMs))
   }
 
-  #openFor(reason: OpenReason, micros: number, onlyFor?: unknown): void {
-    const circuit = { reason, until: this.#now + micros, ...(onlyFor === undefined ? {} : { onlyFor }) }
+  #openFor(reason: OpenReason, micros: number, onlyForAccount?: unknown): void {
+    const circuit = { reason, until: this.#now + micros, ...(onlyForAccount === undefined ? {} : { onlyForAccount }) }
     this.#probes = 0
     this.#probesMost = PROBES_FIRST
     this.#silences = 0
@@ -365,9 +365,9 @@ const CALLS_MICROS = 30_000_000
  */
 export interface LaneHealth {
   /** Permission for this account to call the lane now; undefined while its circuit is open or another request is its trial. */
-  permit(lane: Lane, by?: AccountRow): LanePermit | undefined
+  permit(lane: Lane, account?: AccountRow): LanePermit | undefined
   /** Permission to call an open lane when no other is left; undefined if too many probes are running already. */
-  probe(lane: Lane, by?: AccountRow): LanePermit | undefined
+  probe(lane: Lane, account?: AccountRow): LanePermit | undefined
   /** Whether the next caller gets a permit. */
   isAvailable(lane: Lane): boolean
   /** Undefined while its circuit is closed. */
@@ -427,12 +427,12 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
     breakers.set(lane, both)
     return both
   }
-  const permit = (lane: Lane, by?: AccountRow, kind: 'permit' | 'probe' = 'permit'): LanePermit | undefined => {
+  const permit = (lane: Lane, account?: AccountRow, kind: 'permit' | 'probe' = 'permit'): LanePermit | undefined => {
     if (deps.rules.current.routing.openCircuit === undefined) return ALWAYS
     const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
-    const credentialPermit = credential[kind](by)
+    const credentialPermit = credential[kind](account)
     if (credentialPermit === undefined) return undefined
-    const lanePermit = breaker[kind](by)
+    const lanePermit = breaker[kind](account)
     if (lanePermit === undefined) {
       credential.release(credentialPermit)
       return undefined
@@ -455,7 +455,7 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
   }
   return {
     permit,
-    probe: (lane, by) => permit(lane, by, 'probe'),
+    probe: (lane, account) => permit(lane, account, 'probe'),
     isAvailable(lane) {
       if (deps.rules.current.routing.openCircuit === undefined) return true
       const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)

@@ -13,7 +13,7 @@ import type { Slot } from './concurrency-limiter.ts'
 import type { RequestContext } from './request-context.ts'
 import type { BodyBounds } from './services.ts'
 
-type ReadBodyOutcome = { readonly kind: 'read'; readonly body: ParsedBody } | Refused
+type ParseBodyOutcome = { readonly kind: 'read'; readonly body: ParsedBody } | Refused
 
 /** Scanned without a pause: about ten milliseconds for the slowest text. */
 const SCANNED_BYTES = 4 * 1024 * 1024
@@ -22,7 +22,11 @@ const SCANNED_BYTES = 4 * 1024 * 1024
  * Parses a body into its members and a value. The structure is bounded, and its memory is taken from the slot, before JSON.parse
  * builds anything. The caller gives the memory back when the value is no longer needed.
  */
-export async function readBody(bytes: Buffer, bounds: BodyBounds, slot: Pick<Slot, 'take'>): Promise<ReadBodyOutcome> {
+export async function parseBody(
+  bytes: Buffer,
+  bounds: BodyBounds,
+  slot: Pick<Slot, 'take'>,
+): Promise<ParseBodyOutcome> {
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
   // A byte of white space costs as much to scan as a byte of a number, and the client chooses how many it sends.
@@ -101,7 +105,7 @@ export type ReceivedBody =
   { readonly kind: 'received'; bytes: Buffer } | Refused | { readonly kind: 'disconnected' }
 
 /** Receives the body as bytes. What the head gives away is refused first. */
-export function receiveBody(context: RequestContext, slot: Slot): ReceivedBody | Promise<ReceivedBody> {
+export function readBody(context: RequestContext, slot: Slot): ReceivedBody | Promise<ReceivedBody> {
   const { request, connection, edge } = context
   const { headers } = request
   const { bytesMax } = edge.options.body

@@ -24,7 +24,7 @@ export interface Edge {
 const TIMEOUT_CHECK_MS = 1000
 
 /** Time for the first bytes of clients that have just connected. */
-const FIRST_BYTE_MS = 100
+const UNUSED_CONNECTION_MS = 100
 
 export function createEdge(services: EdgeServices): Edge {
   const { options } = services
@@ -74,7 +74,7 @@ export function createEdge(services: EdgeServices): Edge {
         sockets.each((socket) => {
           if (socket.bytesRead === 0) socket.destroy()
         })
-      setTimeout(closeUnused, FIRST_BYTE_MS).unref()
+      setTimeout(closeUnused, UNUSED_CONNECTION_MS).unref()
       return closeServer(server)
     },
     closeAllConnections: () => server.closeAllConnections(),

@@ -35,7 +35,7 @@ describe('a window', () => {
     expect(accountOf(ledgerState).periods.size).toBe(0)
     const changes = changesOf(hold('a', 500, T0 + HOUR_MS))
     expect(changes[0]).toMatchObject({ kind: 'period-opened', start: T0 + HOUR_MS })
-    expect(changes[1]).toMatchObject({ kind: 'transferred', transferKind: 'grant', amount: 5_000n, counter: -11 })
+    expect(changes[1]).toMatchObject({ kind: 'transferred', transferKind: 'grant', amount: 5_000n, contra: -11 })
     expect(periodOf(ledgerState, 'window:5h')).toMatchObject({ posted: 5_000n, held: 1_500n, end: T0 + 6 * HOUR_MS })
   })
 
@@ -117,7 +117,7 @@ describe('a window', () => {
     expect(changes.find(({ kind }) => kind === 'transferred')).toMatchObject({
       transferKind: 'expiry',
       amount: -3_900n,
-      counter: -13,
+      contra: -13,
     })
     expect(accountOf(ledgerState).endedWithHolds.size).toBe(0)
   })

@@ -70,7 +70,7 @@ export function grant(
   bucket.posted += amount
   return moveBetween(ledgerState, account, bucket, {
     transferKind: 'grant',
-    counter: SIDES.quota.issued,
+    contra: SIDES.quota.issued,
     amount,
     reason: 'allowance of a period',
     at,
@@ -91,7 +91,7 @@ export function closePeriod(
   const closed: Change = { kind: 'period-closed', bucket: bucket.row, at }
   if (rest === 0n) return [closed]
   const reason = 'unused when its period ended'
-  const expiry = { transferKind: 'expiry', counter: EXPIRED, amount: -rest, reason, at } as const
+  const expiry = { transferKind: 'expiry', contra: EXPIRED, amount: -rest, reason, at } as const
   return [...moveBetween(ledgerState, account, bucket, expiry), closed]
 }
 
@@ -130,7 +130,7 @@ function closeOrKeepForHolds(
 
 interface Movement {
   readonly transferKind: 'grant' | 'expiry'
-  readonly counter: BucketRow
+  readonly contra: BucketRow
   readonly amount: bigint
   readonly reason: string
   readonly at: number
@@ -142,7 +142,7 @@ function moveBetween(
   bucket: PeriodBucket,
   movement: Movement,
 ): Change[] {
-  const { transferKind, counter, reason, at } = movement
+  const { transferKind, contra, reason, at } = movement
   const amount = movement.amount as NanoUsd
   const transfer = ledgerState.next.transfer++
   const { row, unit } = bucket
@@ -154,7 +154,7 @@ function moveBetween(
       unit,
       account: owner.account,
       bucket: row,
-      counter,
+      contra,
       amount,
       reason,
       ref: `${row}.${transfer}`,

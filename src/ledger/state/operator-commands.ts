@@ -141,7 +141,7 @@ export function transferMoney(ledgerState: LedgerState, op: TransferMoney): Tran
         unit: 'usd',
         account,
         bucket: wallet.row,
-        counter: SIDES.usd.issued,
+        contra: SIDES.usd.issued,
         amount,
         reason,
         ref,

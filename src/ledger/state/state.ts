@@ -236,7 +236,7 @@ export interface BucketMoved {
   readonly held: bigint
 }
 
-/** Two entries that sum to zero: into `bucket`, out of `counter`. Balances move by their own changes. */
+/** Two entries that sum to zero: into `bucket`, out of `contra`. Balances move by their own changes. */
 export interface Transferred {
   readonly kind: 'transferred'
   readonly transfer: number
@@ -245,7 +245,7 @@ export interface Transferred {
   readonly unit: Unit
   readonly account: AccountRow
   readonly bucket: BucketRow
-  readonly counter: BucketRow
+  readonly contra: BucketRow
   readonly amount: NanoUsd
   readonly reason: string
   /** Unique per account and kind. */

@@ -7,7 +7,7 @@ import type { Caller } from '../../model/caller.ts'
 import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
-import { hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody, yieldToEventLoop } from '../body.ts'
+import { hasDisconnected, LARGE_BYTES, parseBody, type ReceivedBody, readBody, yieldToEventLoop } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
 import { endAnswer, findClientProgram, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
@@ -47,8 +47,8 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
   }
   const { slot } = entry
   try {
-    const receiving = receiveBody(context, slot)
-    const received = receiving instanceof Promise ? await receiving : receiving
+    const reading = readBody(context, slot)
+    const received = reading instanceof Promise ? await reading : reading
     if (received.kind === 'refused') return refuseBeforeAdmission(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
     if (received.bytes.length > LARGE_BYTES) await yieldToEventLoop()
@@ -117,14 +117,14 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const input = { requestId, caller, program, request, sink, startedAt, claim, onContent }
   turnCounts.running += 1
   try {
-    const turn = await gateway.serveTurn(gateway.services, input)
-    log.turn = turn
+    const record = await gateway.serveTurn(gateway.services, input)
+    log.turn = record
     log.kind = caller.kind
     log.delivery = request.delivery
-    edge.metrics.turnEnded(turn)
-    if (turn.outcome !== 'refused') turnCounts.served += 1
-    else if (turn.problem) edge.refusedTurns.note(caller, turn.problem)
-    const { model, usage, estimateError } = turn
+    edge.metrics.turnEnded(record)
+    if (record.outcome !== 'refused') turnCounts.served += 1
+    else if (record.problem) edge.refusedTurns.note(caller, record.problem)
+    const { model, usage, estimateError } = record
     if (model === undefined) return
     if (estimateError !== undefined) edge.estimateErrors.note(model, estimateError)
     // The configured context is wrong when a provider has counted more input.
@@ -144,15 +144,15 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
 async function parseTurn({ edge }: RequestContext, { endpoint, caller, received, slot }: SentBytes) {
   const isLarge = received.bytes.length > LARGE_BYTES
   const { gateway, options } = edge
-  const read = await readBody(received.bytes, options.body, slot)
-  if (read.kind === 'refused') return read
+  const parsed = await parseBody(received.bytes, options.body, slot)
+  if (parsed.kind === 'refused') return parsed
   if (isLarge) await yieldToEventLoop()
-  const turn = await gateway.readTurn(gateway.services, { endpoint, caller, body: read.body })
+  const read = await gateway.readTurn(gateway.services, { endpoint, caller, body: parsed.body })
   if (isLarge) await yieldToEventLoop()
   received.bytes = NOTHING
-  if (turn.kind === 'refused') return turn
-  const full = slot.keep(bytesUntilContent(turn.request))
-  return full === undefined ? turn : refused(full)
+  if (read.kind === 'refused') return read
+  const full = slot.keep(bytesUntilContent(read.request))
+  return full === undefined ? read : refused(full)
 }
 
 const NOTHING = Buffer.alloc(0)

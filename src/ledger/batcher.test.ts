@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
+import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { pause } from '../lib/async.ts'
 import type { AccountRow, BucketRow } from '../model/ids.ts'
 import { type Batcher, createBatcher, type Operation } from './batcher.ts'
@@ -266,10 +266,9 @@ describe('a patient operation', () => {
 })
 
 it('resolves everything, whatever comes in whatever order, and writes one batch at a time', async () => {
-  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const seed = Number(process.env.BATCHER_SEED ?? Date.now() % 1_000_000)
   console.log(`seed ${seed}`)
-  const below = randomFrom(seed)
-  const random = () => below(1_000_000) / 1_000_000
+  const random = fractionsFrom(seed)
   let next: 'written' | 'failed' | 'refused' = 'written'
   let writing = 0
   let mostAtOnce = 0

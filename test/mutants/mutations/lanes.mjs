@@ -32,7 +32,7 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/routing/circuit-breaker.ts',
-        find: `this.#now >= state.circuit.until && !(state.kind === 'half-open' && state.by !== undefined)`,
+        find: `this.#now >= state.circuit.until && !(state.kind === 'half-open' && state.trial !== undefined)`,
         put: 'this.#now >= state.circuit.until',
       },
     ],
@@ -68,7 +68,7 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/routing/circuit-breaker.ts',
-        find: 'return onlyFor !== undefined && onlyFor !== by',
+        find: 'return onlyForAccount !== undefined && onlyForAccount !== account',
         put: 'return false',
       },
     ],

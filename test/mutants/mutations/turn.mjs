@@ -30,8 +30,8 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/cancellation.ts',
-        find: `if (this.policy === 'drain')`,
-        put: `if (this.policy === 'cancel_estimate' || this.policy === 'drain')`,
+        find: `if (this.disconnectPolicy === 'drain')`,
+        put: `if (this.disconnectPolicy === 'cancel_estimate' || this.disconnectPolicy === 'drain')`,
       },
     ],
   },

@@ -18,12 +18,12 @@ const DEATHS = {
   'between the stored answer and its charge': {
     file: 'gateway/serve-turn.js',
     find: SETTLE,
-    put: `if (keeping?.begun && ending.owed) { ${KILL} } ${SETTLE}`,
+    put: `if (keeper?.begun && ending.owed) { ${KILL} } ${SETTLE}`,
   },
   'when it is charged and nothing of the end has gone out': {
     file: 'gateway/serve-turn.js',
     find: SETTLE,
-    put: `${SETTLE} if (keeping?.begun && ending.owed) { ${KILL} }`,
+    put: `${SETTLE} if (keeper?.begun && ending.owed) { ${KILL} }`,
   },
 } as const satisfies Record<string, Replacement>
 

@@ -71,7 +71,7 @@ export const OF_THE_EDGE = [
       {
         file: 'src/server/v1/post-turn.ts',
         find: '  received.bytes = NOTHING\n',
-        put: '  Object.assign(received, { bytes: NOTHING, body: read.body })\n',
+        put: '  Object.assign(received, { bytes: NOTHING, body: parsed.body })\n',
       },
     ],
   },

@@ -64,7 +64,7 @@ export const OF_LIMITS = [
       {
         file: 'src/ledger/state/turn-limits.ts',
         find: "if (decision.kind === 'wait') retryAfterMs = decision.waitMs",
-        put: "if (decision.kind === 'wait') retryAfterMs = decision.waitMs\n      else ledgerState.rates.set(limit.subject, decision.reachedAt)",
+        put: "if (decision.kind === 'wait') retryAfterMs = decision.waitMs\n      else ledgerState.rateLimits.set(limit.subject, decision.reachedAt)",
       },
     ],
   },

@@ -62,8 +62,10 @@ export function admit(core: LedgerCore, request: AdmitRequest, check: CallerChec
     settle: (ending) => settleTurn(core, placed, ending),
     detach() {
       core.attended.delete(requestId)
-      // An open hold keeps its marks, because the sweeper charges by them; behind a shut gate it may still be open.
-      if (core.gate.open && !core.ledgerState.turns.has(requestId)) core.marks.forget(receipt)
+      // An open hold keeps its marks, because the sweeper charges by them; behind a shut gate, and while its account is read again,
+      // it may still be open.
+      const isEnded = !core.ledgerState.turns.has(requestId) && !core.cache.rereading.has(account)
+      if (core.gate.open && isEnded) core.marks.forget(receipt)
     },
   }
 }
@@ -113,9 +115,9 @@ async function settleTurn(core: LedgerCore, hold: PlacedHold, ending: Ending): P
     // The batch that was taken for lost may have reached the file: then this turn's own end is recorded there.
     if (recorded.kind === 'not-open')
       return tries === 0 ? { kind: 'not-ours' } : findRecordedEnd(core, requestId, ending)
-    // Another operation of its account was refused, in the batch that the end had joined.
-    if (recorded.kind === 'broken' && recording === joined) continue
-    if (recorded.kind === 'broken') return { kind: 'lost' }
+    // The first time another operation of its account may have been refused with it: the account is read again, and then this end
+    // is tried again.
+    if (recorded.kind === 'broken' && tries > 0) return { kind: 'lost' }
     if (recorded.kind === 'recorded') charged = recorded
   }
   const { owed } = ending

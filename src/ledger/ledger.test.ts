@@ -127,6 +127,41 @@ describe('an operation that the file refuses', () => {
   })
 })
 
+describe('an end that the file refuses with another operation of its account', () => {
+  const forceBalance = (amount: bigint) =>
+    database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[amount, account]] }])
+
+  it('is tried again once the account has been read again', async () => {
+    await credit(10_000_000n, 'first')
+    const turn = await admit()
+    await turn.durable
+    await forceBalance(HOLD)
+    const doomed = await admit()
+    expect(await turn.settle(settlement(1000n))).toMatchObject({ kind: 'settled', charge: 1000n })
+    expect(await doomed.durable).toBe('refused')
+  })
+
+  it('leaves the marks of its turn, by which the sweeper charges, where the second try fails too', async () => {
+    await credit(10_000_000n, 'first')
+    const turn = await admit()
+    turn.mark(5)
+    await turn.durable
+    // No charge fits, and no mark either, until an operator has mended it.
+    await database.file.atomic([
+      {
+        sql: 'UPDATE buckets SET held_nano = ?, posted_nano = ? WHERE account = ?',
+        rows: [[HOLD - 1n, HOLD, account]],
+      },
+    ])
+    expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'lost' })
+    turn.detach()
+    await database.file.atomic([{ sql: 'UPDATE buckets SET held_nano = ? WHERE account = ?', rows: [[HOLD, account]] }])
+    await reopen()
+    const [receipt] = await database.file.all('SELECT state, output FROM receipts', [])
+    expect(receipt).toEqual({ state: 'settled', output: 5 })
+  })
+})
+
 describe('an end that comes before its hold is written', () => {
   it('shares its batch, and one row holds both', async () => {
     await credit(10_000_000n, 'first')

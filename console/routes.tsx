@@ -103,6 +103,11 @@ const page = <const Path extends string, const Name extends string>(
 
 const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound })
 
+/**
+ * The pages: path, messages, component. A new page is a component in `pages/`, a line here and in `shell/nav-items.ts`, its messages in
+ * `messages/en/` and `messages/de/`, and for new data a route in `src/contract/console-api.ts` with its handler in
+ * `src/server/console/handlers.ts`. `docs/console.md` shows each.
+ */
 const pages = [
   overview,
   page('/keys', ['keys'], () => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),

@@ -145,7 +145,7 @@ describe('an end that the file refuses with another operation of its account', (
     await credit(10_000_000n, 'first')
     const turn = await admit()
     turn.mark(5)
-    await turn.durable
+    await expect.poll(() => database.file.all('SELECT node FROM marks', [])).toHaveLength(1)
     // No charge fits, and no mark either, until an operator has mended it.
     await database.file.atomic([
       {

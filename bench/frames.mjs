@@ -1,6 +1,6 @@
-// What a frame costs on each road: relayed in Chat, said anew in Responses, translated from one into the other, and from the
-// languages of other providers. CPU of the whole gateway over real sockets, the roads in rotation, and every ratio to the relay
-// of Chat in the same run. A table before it says what the carriers alone take, without sockets, money and store.
+// What a frame costs on each path: relayed in Chat, encoded again in Responses, translated from one into the other, and
+// from the wires of other providers. CPU of the whole gateway over real sockets, the paths in rotation, and every ratio to
+// the relay of Chat in the same run. A table before it says what the carriers alone take, without sockets, money and store.
 //
 //   npm run bench -- frames [--rounds 5] [--scale 1] [--only NAME]
 import { mkdtempSync, rmSync } from 'node:fs'

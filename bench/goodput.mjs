@@ -1,6 +1,7 @@
 // Does overload cost goodput? A closed loop finds the peak of whole answers in time, and how many clients make it. Then by
-// turns: that closed loop, and an open loop in which twice as many requests arrive as it has just answered, whoever is still
-// waiting. Each round compares with the windows before and after it: on a machine with other work the peak itself moves.
+// turns: that closed loop, and an open loop in which twice as many requests arrive as it has just answered, however many
+// clients still wait. Each round compares with the windows before and after it: on a machine with other work the peak
+// itself moves.
 //
 //   npm run bench -- goodput [--rounds 3] [--seconds 20] [--times 2] [--within 2000] [--scale 1]
 //

@@ -79,14 +79,14 @@ try {
 function start(script) {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)))
   children.push(child)
-  // Whoever waits for its word would wait for ever.
+  // Without this, the wait for its message would never end.
   child.once('exit', (code) => {
     if (code) throw new Error(`${script} has ended with ${code}`)
   })
   return child
 }
 
-/** For whoever owns the year. */
+/** An invitation for the owner of the account with a year of receipts. */
 async function invite(place) {
   const { email } = JSON.parse(readFileSync(join(seeded, 'seed.json'), 'utf8'))
   const { link } = await millrace(place, 'people', 'invite', 'reader@localhost', '--account', email)

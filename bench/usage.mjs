@@ -1,5 +1,5 @@
 // What a report of usage takes over a year of receipts, made by test/browser/seed-year.mjs, and how long it takes to count
-// that year anew. The folder is the seeded one, with no server on it.
+// that year again. The folder is the seeded one, with no server on it.
 //
 //   npm run bench -- usage FOLDER [--rounds 7] [--count]
 import { statSync } from 'node:fs'
@@ -57,7 +57,7 @@ async function countAnew(account, receipts) {
   const wall = (performance.now() - began) / 1000
   const { user, system } = process.cpuUsage(cpu)
   console.log(
-    `counted ${receipts} receipts anew in ${wall.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU in all threads\n`,
+    `counted ${receipts} receipts again in ${wall.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU in all threads\n`,
   )
 }
 

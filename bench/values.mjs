@@ -1,6 +1,6 @@
 // Whether anybody with a key can fill the heap: many streams at once whose bodies are small as bytes and large as values,
-// against a server with a heap of 1 GB, over both protocols and four wires; beside them somebody else asks. What is too much
-// must be sent away with 503, the server must live, and what the streams keep must stay within the budget.
+// against a server with a heap of 1 GB, over both protocols and four wires; another client asks meanwhile. What is too much
+// must be refused with 503, the server must live, and what the streams keep must stay within the budget.
 //
 //   npm run bench -- values [--streams 60] [--values 990000] [--heap 1024] [--kinds 'empty arrays,numbers'] [--short]
 import { fork } from 'node:child_process'

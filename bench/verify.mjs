@@ -48,7 +48,7 @@ async function run() {
   )
   const slices = []
   const ledger = await openBenchLedger({ ...database, lowPriorityDb: timedDb(database.file, slices) })
-  // Code that has not run yet and pages that nobody has read would count for the first of them.
+  // The first phase would otherwise pay for code that has not run yet and for pages that are not in the cache.
   await measure(ledger, slices, () => sleep(Math.min(5, SECONDS) * 1000))
   const phases = {
     alone: await measure(ledger, slices, () => sleep(SECONDS * 1000)),

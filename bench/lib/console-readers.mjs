@@ -34,7 +34,7 @@ async function enter({ port, link, people: count, place: served }) {
   const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', origin }
   const body = JSON.stringify({ code, password: PASSWORD })
   const signedUp = await fetch(`${origin}/console/api/sign-up`, { method: 'POST', headers, body })
-  if (!signedUp.ok) throw new Error(`nobody could sign up: ${await signedUp.text()}`)
+  if (!signedUp.ok) throw new Error(`the sign-up failed: ${await signedUp.text()}`)
   cookie = signedUp.headers.getSetCookie()[0].split(';')[0]
 }
 

@@ -23,8 +23,8 @@ const PAY = `UPDATE buckets SET posted_nano = posted_nano - ? WHERE kind = 'wall
 const EARN = `UPDATE buckets SET posted_nano = posted_nano + ? WHERE kind = 'system' AND subject = 'revenue'`
 
 /**
- * Closed receipts in books that hold, written as nobody serving requests would: by the statement, not one by one. The
- * accounts are those with the rows 1 to `accounts`, and each gets as many as every other.
+ * Writes closed receipts into a ledger that balances. One statement writes many; a server writes them one by one.
+ * The accounts are those with the rows 1 to `accounts`, and each gets as many as every other.
  */
 export async function fillLedger({ file }, { receipts, accounts }) {
   if (receipts % accounts !== 0) throw new Error(`--receipts takes a multiple of ${accounts}, not ${receipts}`)

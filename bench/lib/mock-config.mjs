@@ -1,4 +1,4 @@
-/** A gateway in front of the mock provider, with limits that nobody reaches. */
+/** A gateway in front of the mock provider, with limits that no request reaches. */
 export function mockConfig(upstreamPort, models, { maxOutputTokens, plans = '' }) {
   const entries = models.map(
     (model) => `  - id: ${model}

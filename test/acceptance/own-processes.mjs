@@ -28,7 +28,7 @@ function descendantsOf(pid) {
 
 process.on('exit', () => endAll())
 
-/** Servers hold the process open; whoever has finished ends them. */
+/** Servers hold the process open: a script calls this when it has finished. */
 export const endAll = () => {
   for (const child of running) end(child, 'SIGKILL')
 }

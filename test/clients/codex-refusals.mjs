@@ -1,4 +1,4 @@
-// How often Codex asks when it is refused, and what its user reads: the table of ../../docs/clients/codex.md, measured anew.
+// How often Codex asks when it is refused, and what its user reads: measures the table of ../../docs/clients/codex.md.
 // Takes six minutes, nearly all of it Codex's own waiting.
 //
 //   node test/clients/codex-refusals.mjs [--installed FOLDER] [--only REGEX] [--dist FOLDER]

@@ -53,7 +53,7 @@ const pathsRunIn = (page: string): string[] =>
     ([, path]) => path ?? '',
   )
 
-it('every script that a page tells somebody to run is there', () => {
+it('every script that a page tells a person to run is there', () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(textOf('package.json'))
   const missing = pages().flatMap((page) =>
     [

@@ -12,7 +12,7 @@ const routeOf = (endpoint: string) => {
   return findRoute(method, path.replace(/\{\w+\}/, 'some-id'))
 }
 
-/** What is offered is told to whoever asks for something that is not, behind what they asked for. */
+/** The endpoints that the refusal of an unknown endpoint lists, behind the one that was asked for. */
 function offered(): string[] {
   const refused = findRoute('GET', '/elsewhere')
   if (refused.kind !== 'refused') return []

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { at, isNode, parseSource, type SourceFile, type SyntaxNode, sourceFiles, walk } from './source-files.ts'
 
-/** Each puts another module in the place of one of ours, or makes one be read anew. */
+/** Each replaces one of our modules, or has one loaded again. */
 const EXCHANGES = new Set(['mock', 'doMock', 'unmock', 'doUnmock', 'hoisted', 'resetModules'])
 
 function isExchange(node: SyntaxNode): boolean {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { CLIENT_SNIPPETS, type ClientId, type Target } from '../../console/pages/connect/client-snippets.ts'
 
-/** The example of the pages on clients, as somebody would choose it in the console. */
+/** The example of the pages on clients, as a person would choose it in the console. */
 const target = (model: string): Target => ({
   ...{ baseUrl: 'http://127.0.0.1:4600/v1', model, kind: 'wallet' },
   details: {

@@ -84,7 +84,7 @@ describe('in the program', () => {
     expect(outside('src/server', 'src/providers').flatMap((file) => imports(file, ...modules))).toEqual([])
   })
 
-  it('nobody writes to the console', () => {
+  it('no file writes to the console', () => {
     const isConsole = (node: SyntaxNode) =>
       node.type === 'MemberExpression' && isNode(node.object) && endsWith(node.object, 'console')
     expect(programFiles().flatMap((file) => places(file, isConsole))).toEqual([])

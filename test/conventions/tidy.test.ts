@@ -166,7 +166,7 @@ const linesBetween = (file: SourceFile, node: SyntaxNode): number =>
   file.text.slice(node.start, node.end).split('\n').length
 
 describe('words that do not belong here', () => {
-  /** Folders of somebody's machine (`op` is nobody), and notes to oneself. */
+  /** Home folders of a developer's machine (`op` is the operator of the examples), and notes to oneself. */
   const FOREIGN = [
     /(?<![\w.:/-])\/(?:home|Users|root|work|mnt)\/(?!op\b)[\w.-]+/,
     new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK'].join('|')})\\b`),

@@ -38,7 +38,7 @@ it.each(CLIENTS)('the wire %s has what it takes to speak with a client', (wire) 
 describe.each(LANES_ONLY)('the wire %s', (wire) => {
   const outside = programFiles().filter(({ path }) => !path.startsWith(`src/protocols/${wire}/`))
 
-  it('is imported by nobody but the registry', () => {
+  it('is imported by the registry only', () => {
     const importers = outside.filter((file) =>
       importsOf(file).some(
         ({ from }) => from.startsWith('.') && resolveImport(file, from).startsWith(`src/protocols/${wire}/`),

@@ -162,7 +162,7 @@ beforeAll(async () => {
     environment: {
       ...ENVIRONMENT,
       MILLRACE_SERVER__METRICS_PORT: String(metricsPort),
-      // A fault that nobody catches, with a credential in its words, when the test wants it.
+      // An error that no code catches, with a credential in its message, when the test wants it.
       NODE_OPTIONS: `--import data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('sent%20'+process.env.FAR_KEY,{cause:process.env.FAR_PROXY})})`,
     },
   })

@@ -22,7 +22,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-log-'))
   pipe = join(folder, 'pipe')
   execFileSync('mkfifo', [pipe])
-  // Somebody has it open and never reads: a log driver that has stalled.
+  // This holds the pipe open and never reads, like a log driver that has stalled.
   holder = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
 })
 afterEach(() => {

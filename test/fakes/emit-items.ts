@@ -10,7 +10,7 @@ import {
   type OutputItem,
 } from './responses-frames.ts'
 
-/** Whoever is asked in a wire answers in it, as a stream or not, and calls tools as they were declared. */
+/** The provider answers in the wire of its request, as a stream or not, and calls tools as they were declared. */
 export const emitsAnswer =
   (answer: OutputAnswer): Script =>
   async (providerAnswer) => {

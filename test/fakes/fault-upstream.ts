@@ -30,7 +30,7 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
     socket.setNoDelay(true)
     // Every request of a connection that is kept waits for its end.
     socket.setMaxListeners(0)
-    // Whoever was cut off sees it as a close.
+    // A connection that the other side resets is seen as a close.
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
     readRequests(socket, (receivedRequest, receivedHeaders, path) => {

@@ -22,7 +22,7 @@ const BY_ROLE: Readonly<Record<string, readonly string[]>> = {
   tool_result: ['text', 'image', 'document'],
 }
 
-/** The blocks of a message, each of a kind that whoever says them may say. */
+/** The blocks of a message, each of a kind that its role may send. */
 export function judgeBlocks(content: unknown, role: string, where: string): readonly Fields[] {
   if (typeof content === 'string') {
     demand(content.trim() !== '', 'text content blocks must contain non-whitespace text', where)

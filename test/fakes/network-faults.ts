@@ -11,7 +11,7 @@ export const CALM: NetworkFaults = {
   pieces: (bytes) => [bytes],
 }
 
-/** Beyond this nobody learns more from finer cuts. */
+/** Beyond this size, finer cuts find nothing more. */
 const FINE_BYTES_MAX = 64 * 1024
 
 /** Lines end with CRLF or LF, comments come between and inside events, and bytes are cut anywhere, inside characters too. */

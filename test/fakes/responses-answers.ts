@@ -95,7 +95,7 @@ const calledAs = ({ kind, name, namespace, text }: OutputCall): Fields => ({
 
 const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
-/** Sealed, with a summary for whoever asked for one; or in plain words. */
+/** Sealed, with a summary if the client asked for one; or in plain text. */
 function reasoningOf({ reasoning, include }: Fields, text: string, seal: string | undefined): Fields {
   if (seal === undefined) return { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text }] }
   const isDelivered = isObject(reasoning) && typeof reasoning.summary === 'string'
@@ -148,7 +148,7 @@ async function stream(providerAnswer: ProviderAnswer, items: readonly Fields[], 
   await providerAnswer.end()
 }
 
-/** Whoever does not say everything stops while it counts. */
+/** A provider that breaks off does so in the middle of this text. */
 const TURNING_POINT = 'response.output_text.delta'
 
 function emptied({ type, encrypted_content: seal }: Fields): Fields {

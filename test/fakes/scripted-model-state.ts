@@ -50,7 +50,7 @@ function sayingOf({ steps, tools, choice, effort }: ParsedRequest): Saying {
   return { thoughts, words: [], calls: [callOf(tool, `${task.name}-${task.done}`)] }
 }
 
-/** Nobody else speaks of a summary, and nobody who wants one lets it call tools. */
+/** Only a request for a summary mentions one, and it never lets the model call tools. */
 export const requestsSummary = ({ steps, tools, choice }: Pick<ParsedRequest, 'steps' | 'tools' | 'choice'>): boolean =>
   (tools.length === 0 || choice === 'none') &&
   steps.at(-1)?.from === 'user' &&

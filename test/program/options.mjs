@@ -29,7 +29,7 @@ function numberOf(name, text, fallback) {
   throw new Error(`--${name} takes a whole number, not ${text}`)
 }
 
-/** What is cleared away at the end is so too when somebody ends the script by hand. */
+/** What the script clears away at its end, it also clears away when a person ends it by hand. */
 export function endInOrder() {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 }

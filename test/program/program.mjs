@@ -1,4 +1,4 @@
-// The program under test, as it is shipped, in processes of its own. Whoever starts one, in whatever suite, does it here.
+// The program under test, as it is shipped, in processes of its own. Every suite that starts one does it here.
 import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

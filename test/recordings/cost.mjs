@@ -18,7 +18,7 @@ import { visibleBytes } from './lib/visible.mjs'
 
 const WIRES = ['openai-chat', 'openai-responses', 'anthropic', 'gemini']
 const AT_ONCE = 8
-/** More bytes than any recorded prompt had tokens: nobody is charged for more tokens than were sent bytes. */
+/** More bytes than any recorded prompt had tokens: no account is charged for more tokens than it sent bytes. */
 const longPromptOf = ({ usage: { uncached_input, cached_input, cache_write } }) =>
   'as long as the prompt that was recorded, or longer '.repeat(
     20 + Math.ceil((uncached_input + cached_input + cache_write) / 50),

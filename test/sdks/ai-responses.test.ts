@@ -89,7 +89,7 @@ describe.each(LANES)('the AI SDK over $lane', ({ model, callsAgain, seals }) => 
     expect(sent.map(({ store }) => store)).toEqual(Array(steps).fill(false))
     expect(sent[0]?.include).toEqual(['reasoning.encrypted_content'])
     expect(typesSent().flat()).not.toContain('item_reference')
-    // Without a seal the SDK leaves its reasoning out: nobody could tell what it was.
+    // Without a seal the SDK leaves its reasoning out: no provider could tell what it was.
     expect(typesSent()[1]?.slice(1)).toEqual([
       ...(seals ? ['reasoning'] : []),
       ...['function_call', 'function_call_output'],

@@ -124,7 +124,7 @@ function configOf(providers: ReadonlyMap<string, FaultUpstream>): string {
   return `${EVERY_LANE_ASKED}upstreams:\n  - { id: demo, wire: demo }\n${upstreams.join('')}models:\n${[...far, ...near].join('')}`
 }
 
-// One that may reason unseen is read on when its client has gone: whoever is to be cut at once has no efforts.
+// After a disconnect the gateway reads on from a model that may reason unseen. One to be cut at once has no efforts.
 const modelText = (id: string, upstream: string, model: string): string => `  - id: ${id}
     efforts: [${model === 'sleeps' ? '' : 'low, high'}]
     context_tokens: 128000

@@ -161,7 +161,7 @@ describe('what was made short', () => {
     }
   })
 
-  it.each(LANES)('over $lane opens for nobody else', async ({ model }) => {
+  it.each(LANES)('over $lane opens for no other account', async ({ model }) => {
     const [mine, theirs] = [await open(), await open()]
     const compacted = await mine.client.responses.compact({ model, input: conversation(HARBOUR) })
     const input = [...asInput(compacted), emitted('Go on.')]

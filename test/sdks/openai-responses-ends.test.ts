@@ -145,7 +145,7 @@ describe('refusals have their types', () => {
     expect(orphan).toMatchObject({ code: 'invalid_value' })
   })
 
-  it('NotFoundError for a response of somebody else', async () => {
+  it('NotFoundError for a response of another account', async () => {
     const [mine, theirs] = [await open(), await open()]
     const { id } = await mine.client.responses.create(hello)
     const calls = [errorOf(theirs.client.responses.retrieve(id)), errorOf(theirs.client.responses.delete(id))]

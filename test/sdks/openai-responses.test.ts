@@ -76,7 +76,7 @@ describe.each(LANES)('the openai package over $lane', ({ model, callsAgain }) =>
     expect([...seen]).toEqual(expect.arrayContaining(['response.created', 'response.completed']))
   })
 
-  it.each(['json', 'stream'])('thinks with an effort, and tells whoever asks: %s', async (delivery) => {
+  it.each(['json', 'stream'])('reasons with an effort, and gives a summary on request: %s', async (delivery) => {
     const receivedRequest = { model, input: 'count to 2', reasoning: { effort: 'high', summary: 'auto' } } as const
     const final =
       delivery === 'json'

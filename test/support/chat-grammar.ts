@@ -22,7 +22,7 @@ export interface ChatCall {
 
 /**
  * Reads a Chat stream by its grammar: the role first and once, words, calls with indexes from 0 without a gap, one finish
- * reason, the usage chunk once for whoever asked for it, `[DONE]` last. An answer that broke off ends with its error, and
+ * reason, the usage chunk once for a client that asked, `[DONE]` last. An answer that broke off ends with its error, and
  * with nothing else. Comments may stand between the chunks. Gives the first violation with its place, or what was said.
  */
 export function readChatStream(text: string, receivedRequest: { readonly usage: boolean }): ChatAnswer | string {
@@ -152,7 +152,7 @@ function readChoice(stream: Stream, { delta, finish_reason: finish, logprobs }: 
 const ROLE_FIELDS = new Set(['role', 'content', 'refusal'])
 
 function readFinish(answer: ChatAnswer, finish: unknown): void {
-  insist(REASONS.has(finish), `nobody knows the finish reason ${finish}`)
+  insist(REASONS.has(finish), `the finish reason ${finish} is unknown`)
   insist(finish !== 'tool_calls' || answer.calls.length > 0, 'it ends with calls, and there are none')
   insist(finish !== 'stop' || answer.calls.length === 0, 'it merely stops, and there are calls')
   answer.finish = finish as string
@@ -169,7 +169,7 @@ function readDelta(answer: ChatAnswer, delta: Fields): void {
     readFragment(answer, emitted[0])
     return
   }
-  insist(name in SLOTS && typeof emitted === 'string', `nobody knows ${name}`)
+  insist(name in SLOTS && typeof emitted === 'string', `the field ${name} is unknown`)
   answer[SLOTS[name as keyof typeof SLOTS]] += emitted
 }
 

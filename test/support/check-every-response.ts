@@ -4,7 +4,7 @@ import { type OpenFinding, openResponses } from './open-responses.ts'
 import { checkResponsesStream, eventsOf } from './responses-grammar.ts'
 
 /**
- * Every Responses stream that a test reads to its end is judged on the way, whoever reads it and however, and so is every
+ * Every Responses stream that a test reads to its end is judged on the way, in whatever way it is read, and so is every
  * JSON answer: a walk cannot forget it. What is broken off, and what begins in the middle, has no grammar of its own.
  */
 const published = openResponses({ quietly: true })
@@ -23,7 +23,7 @@ globalThis.fetch = async (input, init) => {
   return watched(answer, isStream ? judgeStream : judgeJson)
 }
 
-// The files of a process share it, and this is done anew for each of them.
+// The files of a process share it, and this runs again for each of them.
 afterAll(() => {
   globalThis.fetch = fetchUnwatched
 })

@@ -9,7 +9,7 @@ afterAll(async () => {
   expect(words, 'statements that read a whole table: give them an index, or a reason in known-scans.ts').toEqual([])
 })
 
-/** An automatic index is made anew each time, out of everything that is there. */
+/** SQLite builds an automatic index each time, from the whole table. */
 const isScan = (step: string): boolean => /\bSCAN\b|\bAUTOMATIC\b/.test(step)
 
 const scansOf = ({ sql, steps }: ExplainedStatement): string[] =>

@@ -14,7 +14,7 @@ export interface SchemaChecker {
   check(schema: unknown, value: unknown): SchemaFinding[]
 }
 
-/** Say nothing about values. Any other keyword that nobody knows is an error: it would be ignored without a word. */
+/** Say nothing about values. Any other unknown keyword is an error: it would be ignored without a word. */
 const ANNOTATIONS = new Set(['title', 'description', 'default', 'example', 'examples', 'format', 'deprecated'])
 
 interface Visit {

@@ -2,7 +2,7 @@ import { afterAll, expect, vi } from 'vitest'
 
 /**
  * A file shares its process with those that come after it: what it opened has to be closed, and what it changed around
- * itself put back. Otherwise another file fails, or passes, for a reason that nobody finds in it.
+ * itself put back. Otherwise another file fails, or passes, for a reason that is not in it.
  */
 const KINDS = ['TCPServerWrap', 'TCPSocketWrap', 'ProcessWrap'] as const
 const EVENTS = ['exit', 'uncaughtException', 'unhandledRejection', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -14,7 +14,7 @@ export interface OpenResponses {
 }
 
 export interface OpenFinding extends SchemaFinding {
-  /** The name of the known difference that explains it; undefined for one that nobody knows. */
+  /** The name of the known difference that explains it; undefined for an unknown one. */
   readonly difference: string | undefined
 }
 

@@ -44,7 +44,7 @@ function embeddedFolders(): string[] {
 export async function startPostgres(programs: string): Promise<PostgresServer> {
   // Short, and not below TMPDIR: the path of a socket has little more than a hundred characters.
   const folder = mkdtempSync('/tmp/millrace-pg-')
-  const owner = process.getuid?.() === 0 ? await nobody() : undefined
+  const owner = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
   if (owner) chownSync(folder, owner.uid, owner.gid)
   const data = join(folder, 'data')
   const words = ['-D', data, '-U', USER, '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C']
@@ -80,7 +80,7 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
   return { host: folder, user: USER, version: version.trim(), stop }
 }
 
-async function nobody(): Promise<{ uid: number; gid: number }> {
+async function unprivilegedUser(): Promise<{ uid: number; gid: number }> {
   const idOf = async (flag: string) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
   return { uid: await idOf('-u'), gid: await idOf('-g') }
 }

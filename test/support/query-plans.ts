@@ -26,7 +26,7 @@ export const openWatchedDatabase: typeof openDatabase = async (options) => {
   return { ...database, file, db, lowPriorityDb }
 }
 
-/** For the questions of a test, which nobody waits for. */
+/** For the queries of a test itself, whose plans do not matter. */
 export const unwatchedDb = (db: LedgerDb): LedgerDb => unwatched.get(db) ?? db
 
 /** A statement, and how the database goes about it. */

@@ -90,7 +90,7 @@ function readEvent(stream: Stream, event: Fields): void {
   if (stream.created === undefined) same(type, 'response.created', 'the first event')
   if (stream.error !== undefined) same(type, 'response.failed', 'what follows an error')
   const read = READERS[type]
-  insist(read !== undefined, 'nobody knows this event')
+  insist(read !== undefined, 'this event is unknown')
   read(stream, event)
 }
 
@@ -198,12 +198,12 @@ function checkWhole(stream: Stream, response: Fields): void {
   same(usage.total_tokens, Number(usage.input_tokens) + Number(usage.output_tokens), 'total_tokens')
   const cut = stream.items.map((item) => item.status === 'incomplete')
   if (status === 'completed') {
-    insist(Number.isInteger(completed_at), 'nobody knows when it was completed')
+    insist(Number.isInteger(completed_at), 'it does not say when it was completed')
     same(incomplete_details, null, 'incomplete_details')
     insist(!cut.includes(true), 'a whole answer has an item that is not')
     return
   }
   same(completed_at, null, 'completed_at')
-  insist(isObject(incomplete_details) && typeof incomplete_details.reason === 'string', 'nobody knows why it is cut')
+  insist(isObject(incomplete_details) && typeof incomplete_details.reason === 'string', 'it does not say why it is cut')
   insist(cut.length === 0 || cut.at(-1) === true, 'the last item of a cut answer is whole')
 }

@@ -28,9 +28,9 @@ export interface TestServer {
   readonly folder: string
   readonly app: App
   readonly serving: Serving
-  /** The second database, which lets nobody else in: for the questions of a test. */
+  /** The second database, for the queries of a test: the server locks it against other processes. */
   readonly content: Pick<SqliteFile, 'all' | 'atomic'>
-  /** Moves the server's time on: nobody waits for an expiry or a limit. */
+  /** Moves the server's time on: no test waits for an expiry or a limit. */
   advance(ms: number): void
   /** Steps the wall clock alone, forward or back, as an administrator or a broken time server would. */
   step(ms: number): void

@@ -3,7 +3,7 @@ import { chat, hello } from './send-chat.ts'
 import type { TestServer } from './start-server.ts'
 import { openAccount, type TestAccount } from './test-account.ts'
 
-/** Somebody with a plan and a key that draws on it, and beside it a wallet with a key of its own. */
+/** An account owner with a plan and a key that draws on it, and beside it a wallet with a key of its own. */
 export interface Subscriber extends TestAccount {
   /** A builder key; `key` is the wallet key. */
   readonly builder: { readonly id: string; readonly key: string }

@@ -22,7 +22,7 @@ export interface TestAccount {
 
 let opened = 0
 
-/** Somebody with money in the wallet and a key to spend it. */
+/** An account with money in the wallet and a key to spend it. */
 export async function openAccount(server: TestServer, options: { credit?: string } = {}): Promise<TestAccount> {
   const { credit = '10.00' } = options
   opened += 1

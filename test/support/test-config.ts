@@ -56,7 +56,7 @@ models:
 export const withoutStrain = (config: string): string =>
   config.includes('overload:') ? config : `${config}\noverload: { loop_delay: off }\n`
 
-/** For whoever breaks lanes again and again, and wants to see each time what comes of it. */
+/** For tests that break lanes again and again, and need every request to reach its lane. */
 export const EVERY_LANE_ASKED = 'routing: { put_aside: false, retry_percent: off }\n'
 
 /** The same with plans: a token of `paid` is a thousandth of a dollar, so `pro` has 200 of them every five hours. */

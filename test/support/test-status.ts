@@ -10,7 +10,7 @@ interface ServerState {
   readonly publicUrl: string | undefined
 }
 
-/** What a server in the process of a test says of itself: as `serve` would, but for a start that nobody has noted. */
+/** What a server in the process of a test says of itself: as `serve` would, with a made-up start time. */
 export const testStatus = ({ app, serving, folder, port, publicUrl }: ServerState): ServerStatus => ({
   running: true,
   draining: false,

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 const PAUSE_MS = 5
 
 /**
- * Asks again until the answer is there. How long that takes is nobody's business here: a test that waits for ever is
- * ended by the runner.
+ * Asks again until the answer is there. There is no time limit here: the runner ends a test
+ * that waits for ever.
  */
 export async function until<Value>(sendTurn: () => Promise<Value | undefined | false> | Value | undefined | false) {
   for (;;) {

@@ -123,7 +123,7 @@ function flat<Named extends { readonly name: string; readonly namespace: string 
   return namespace === undefined ? named : { ...named, name: `${namespace}__${name}`, namespace: undefined }
 }
 
-/** What an assistant says and calls until somebody else speaks is one message, and behind it are the results of its calls. */
+/** What an assistant says and calls until another role speaks is one message, followed by the results of its calls. */
 function turnsOf(items: readonly ConversationItem[]): ConversationItem[] {
   const results = new Map(items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])))
   const left: ConversationItem[] = []

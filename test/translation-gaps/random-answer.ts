@@ -87,7 +87,7 @@ function take(played: Play, each: Step): void {
       events.push({ type: each.do })
       return
     case 'summary-start':
-      // Nobody begins a part of a summary to say something else.
+      // A provider that begins a part of a summary sends its text next.
       events.push({ type: each.do }, { type: 'summary-delta', text: 'Then' })
       return
     case 'seal':

@@ -27,7 +27,7 @@ type ClientDialect = Extract<LaneDialect, { readonly wire: Protocol }>
 /** What the protocol of a lane leaves of a conversation, read as if a client had sent it. */
 function relayed(conversation: Conversation, dialect: ClientDialect): Conversation {
   const body = JSON.parse(JSON.stringify(codecs.writeRequest(conversation, laneTarget(dialect)).body))
-  // Asked of every server that seals, whoever wants it.
+  // The gateway asks every server that seals for this, whether the client wants it or not.
   if (Array.isArray(body.include)) body.include = body.include.filter((what: string) => what !== SEALED_REASONING)
   return conversationIn(askedIn(dialect.wire, body))
 }

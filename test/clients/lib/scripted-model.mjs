@@ -1,6 +1,6 @@
 /**
  * What the scripted model says next, by what it has been given: run a command, patch a file, say what came out. It can be
- * asked for a summary, for silence, and for what it was told before; a fact that nobody carried on is one it does not know.
+ * asked for a summary, for silence, and for what it was told before; it knows a fact only while the conversation has it.
  */
 export const WORDS = { stageContext: 'ground-42', file: 'flour.txt', patched: 'stone ground, 水車', done: 'GROUND' }
 

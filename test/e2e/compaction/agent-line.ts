@@ -93,7 +93,7 @@ export function createAgentLine({ setup, bill, context, streams }: LineParts): A
       const requesting = compacting(model, kind, more)
       const isRequested = setup.first.nextAnswer('never-comes')
       const sent = send(requesting).then((answer) => answer.text())
-      const answered = sent.then((text) => Promise.reject(new Error(`answered by somebody else: ${text}`)))
+      const answered = sent.then((text) => Promise.reject(new Error(`answered before the process died: ${text}`)))
       await Promise.race([isRequested, answered])
       await Promise.all([setup.die(), expect(answered).rejects.toThrow('fetch failed')])
       return readCompaction(kind, requesting)

@@ -42,7 +42,7 @@ it(
       new Set(['natively by west']),
     ])
 
-    // Who begins now is bound to nobody.
+    // A conversation that begins now is bound to no provider.
     const newcomer = createAgent({ setup, bill, random })
     newcomer.facts.place(1)
     await newcomer.work(40)

@@ -115,7 +115,7 @@ it('a stopping server starts no playground turn on an open connection', async ()
     const lines = [`cookie: ${owner.cookie}`, `x-csrf-token: ${owner.csrf}`, `content-length: ${TURN.length}`]
     const whole = actOf('/console/api/playground/chat/completions', lines, other.port) + TURN
     socket.write(whole.slice(0, 40))
-    // The server has begun to read it when it has answered somebody who came later.
+    // When the server has answered a later request, it has begun to read this one.
     await owner.call('GET /session')
     void other.serving.stopAccepting()
     socket.write(whole.slice(40))

@@ -18,7 +18,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   'a redemption code': `MR-${[1, 2, 3, 4, 5].map(() => letters(5)).join('-')}`,
   'the code of a link': [1, 2, 3, 4, 5, 6].map(() => letters(4)).join('-'),
 }
-/** Of no known shape: hidden in the log, where it is nobody's own words. */
+/** It has no known shape. The log hides it, because it is no text that the program wrote itself. */
 const CANARY = `Wq7${hex()}`
 
 let server: SpawnedServer

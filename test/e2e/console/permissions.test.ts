@@ -9,9 +9,9 @@ import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 import { ROUTE_NAMES, sampleOf, type Things } from './routes-with-samples.ts'
 
-/** Somebody for each way to be somebody here. */
+/** One person for each kind of access to the console. */
 type Who =
-  | 'nobody'
+  | 'signed out'
   | 'forged'
   | 'with a key'
   | 'disabled'
@@ -22,7 +22,7 @@ type Who =
 
 /** What each of them is, as far as routes are concerned. */
 const RIGHTS: Readonly<Record<Who, readonly Requester[]>> = {
-  nobody: ['anyone'],
+  'signed out': ['anyone'],
   forged: ['anyone'],
   'with a key': ['anyone'],
   disabled: ['anyone'],
@@ -62,7 +62,7 @@ beforeAll(async () => {
   const disabled = await signUp(server(), { email: 'disabled@example.com', account: account.id })
   await operate('people.disable', { person: 'disabled@example.com' })
   people.set('disabled', disabled)
-  people.set('nobody', openBrowser(server()))
+  people.set('signed out', openBrowser(server()))
   people.set('forged', forged())
   people.set('with a key', withKey(account.key))
   things = await thingsOf(account, people.get('owner')!)
@@ -137,7 +137,7 @@ describe('every console query', () => {
     expect(ROUTE_NAMES.toSorted()).toEqual(Object.keys(CONSOLE_API).toSorted())
     expect([...refusals].toSorted()).toEqual(['no_account', 'operators_only', 'session_ended'])
     const unanswered = ROUTE_NAMES.filter((name) => name.startsWith('GET ') && !answered.has(name))
-    expect(unanswered, 'questions that were answered to nobody').toEqual([])
+    expect(unanswered, 'queries that were answered to none of them').toEqual([])
   })
 })
 
@@ -149,7 +149,7 @@ describe('the playground', () => {
       max_tokens: 5,
       messages: [{ role: 'user', content: 'hi' }],
     })
-    // Whoever may meets the wallet, in which the stranger and the operator have nothing.
+    // A person with the permission reaches the wallet, which is empty for the stranger and the operator.
     if (RIGHTS[who].includes('owner')) expect(REFUSALS.has(reported.error?.code ?? 'none'), reported.text).toBe(false)
     else expect(reported.error?.code, reported.text).toBe(refusalFor(who, 'owner'))
   })

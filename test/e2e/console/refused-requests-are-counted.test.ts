@@ -5,7 +5,7 @@ import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 
-/** Nobody listens on port 9 of this machine: a request for it is admitted, fails, and has a receipt. */
+/** No process listens on port 9 of this machine: a request for it is admitted, fails, and has a receipt. */
 const CONFIG = TEST_CONFIG.replace(
   'models:\n',
   `  - { id: nobody, wire: chat, base_url: "http://127.0.0.1:9/v1", allow_private: true }

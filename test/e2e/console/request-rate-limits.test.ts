@@ -10,7 +10,7 @@ const KiB = 1024
 describe('a form', () => {
   const server = useServer()
 
-  /** JSON of exactly so many bytes, which signs nobody in. */
+  /** JSON of exactly so many bytes, which fails to sign in. */
   const formOf = (bytes: number): string => {
     const form = JSON.stringify({ email: 'nobody@walk.example', password: 'a wrong password' })
     return form + ' '.repeat(bytes - form.length)

@@ -22,7 +22,7 @@ const signIn = (email: string, address: string, browser = openBrowser(server()),
 const guess = async (email: string, address: string): Promise<number> =>
   (await signIn(email, address, openBrowser(server()), 'a wrong password')).status
 
-/** Somebody who has signed up at home, and whose browser remembers it. */
+/** An account owner who has signed up at home, and whose browser remembers it. */
 async function newOwner(): Promise<ConsolePerson> {
   people += 1
   const email = `owner-${people}@strangers.example`

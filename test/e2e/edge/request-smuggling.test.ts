@@ -12,7 +12,7 @@ const head = (key: string, lines: readonly string[], start = START): string =>
 
 const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
 
-/** A request as an attacker frames it: the hidden one is where somebody else may see a request begin. */
+/** A request as an attacker frames it: the hidden one is where another parser may see a request begin. */
 interface Attack {
   readonly start?: string
   readonly lines: readonly string[]

@@ -27,7 +27,7 @@ export async function breakResponses({ content }: TestServer): Promise<() => Pro
   }
 }
 
-/** The books cannot be written at all, and somebody has tried. */
+/** The ledger takes no write at all, and one operation has tried. */
 export async function makeLedgerUnavailable(server: TestServer): Promise<() => Promise<void>> {
   const { id } = await openAccount(server, { credit: '0' })
   const repair = await breakLedger(server, 'UPDATE ON receipts', 'INSERT ON transfers', 'INSERT ON meta')

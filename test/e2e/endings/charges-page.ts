@@ -41,7 +41,7 @@ export interface ChargeFacts {
   readonly zero?: boolean
   /** How many of the words were marked as delivered when the process died. */
   readonly marked?: number | undefined
-  /** Nobody is left who has heard the provider. */
+  /** The process that read the provider is gone. */
   readonly isRecovered?: boolean
 }
 
@@ -86,7 +86,7 @@ const mostPossible = ({ column, body }: ChargeFacts): Charge => {
 const marked = (facts: ChargeFacts): Charge =>
   facts.marked === undefined ? NOTHING : produced({ ...facts, words: facts.marked, isRecovered: true })
 
-/** The words of the page, and what they come to. Words that are not here are words that nobody has proved. */
+/** The words of the page, and what they come to. No test proves words that are not here. */
 const CHARGES: Readonly<Record<string, (facts: ChargeFacts) => Charge>> = {
   nothing: () => NOTHING,
   'what the provider counted': counted,

@@ -16,8 +16,8 @@ export interface Received {
 
 /**
  * How an answer comes about: the provider gives it in one piece, or it streams all the way, or the provider streams it and
- * the client gets it in one piece, because the lane speaks another language. A conversation that is made short is told when
- * it is whole, to whoever waits for a stream too.
+ * the client gets it in one piece, because the lane speaks another language. A conversation that is compacted is sent when
+ * it is whole, to a client that waits for a stream too.
  */
 export type Variant = Delivery | 'collected' | 'compacted'
 

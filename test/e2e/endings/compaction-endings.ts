@@ -19,7 +19,7 @@ const secondAfter = (...steps: readonly Step[]): Course => ({
   ...whole,
 })
 
-/** Its head is an empty stream: whoever hears one has not got anything yet. */
+/** Its head is an empty stream: a client that reads one has got nothing yet. */
 const behindHead = (course: Omit<Course, 'provider' | 'until'>, ...steps: readonly Step[]): Course => ({
   ...course,
   provider: twice(steps),

@@ -78,7 +78,7 @@ export const DEATHS: readonly Death[] = [
     name: 'killed when the answer is whole and its charge is not recorded',
     moment: 'no charge is recorded',
     signal: 'SIGKILL',
-    // Nobody has heard the id of a JSON answer that was stored: it lies there, and is not charged for.
+    // The client has not read the id of a JSON answer that was stored: it stays there, and is not charged for.
     json: { row: ROWS.diedInside, ...nothing, stored: 'completed', provider: [WHOLE.json], withKey: keptAnswer },
     stream: {
       ...{ ...recovered(4), provider: [WHOLE.stream], until: ALL_SAID },

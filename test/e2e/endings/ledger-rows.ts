@@ -45,7 +45,7 @@ export async function faultsInLedger(
     if (bucket.posted_nano < 0n) faults.push(`${name} is overdrawn: ${bucket.posted_nano}`)
   }
   for (const { row, buckets, charge_nano } of receipts)
-    if ((charge_nano ?? 0n) > 0n && bucketRows(buckets).length === 0) faults.push(`nobody has paid receipt ${row}`)
+    if ((charge_nano ?? 0n) > 0n && bucketRows(buckets).length === 0) faults.push(`no bucket has paid receipt ${row}`)
   return faults
 }
 

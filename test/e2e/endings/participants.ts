@@ -12,7 +12,7 @@ export interface Participant {
   readonly idempotencyKey: string | undefined
   readonly account: TestAccount
   readonly key: CreatedKey
-  /** What is asked; nobody else's words, so that the provider's talks can be told apart. */
+  /** What it asks. No other participant uses these words, so that the provider's requests can be told apart. */
   readonly words: string
 }
 

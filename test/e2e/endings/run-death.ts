@@ -97,7 +97,7 @@ async function untilMoment({ moment }: Death, { running, provider, seats, folder
   const recorded = () => running.notes().reduce((sum, { opened = 0 }) => sum + opened, 0)
   const telling = streams.filter(({ stageContext }) => stageContext.column.variant === 'stream')
   const allMarked = (words: number) => () => streamsMarked(running, words) === telling.length * 4
-  // The other file waits for nobody, and nobody for it before there is something to hear.
+  // The content file and the ledger do not wait for each other before there is something to send.
   const stored = streams.filter(({ stageContext }) => stageContext.column.stores).length * 4
   const allStored = () => until(() => countResponses(folder) === stored)
   const allParsed = () =>

@@ -36,7 +36,7 @@ const uncharged = (row: string, code: Code) => ({
   },
 })
 
-/** A stream is not begun that could not be asked for. What is told when it is whole is given: nobody had heard of it before. */
+/** A stream that cannot be stored is not begun. A JSON answer is sent all the same: its client had no id before. */
 const notStored = { row: ROWS.notStored, ...refused('server_is_overloaded'), stored: 'absent' } as const
 const answered = { whenStored: { stored: 'absent' } } as const
 

@@ -153,7 +153,7 @@ plans:
 `
 }
 
-/** Half a minute in earnest, and up to seconds until the books are tried again; nobody waits for that here. */
+/** Half a minute in earnest, and up to seconds until the ledger is tried again; the tests do not wait for that. */
 const overrides = { outageGraceMs: 300, readBackPauseMs: 5 }
 
 /** The real house in front of that provider, and one more whose streams begin before there is anything to say. */

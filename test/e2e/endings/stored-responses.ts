@@ -24,7 +24,7 @@ export async function responsesOf(
 const LEFT_BY_ACCOUNT = `SELECT status FROM responses WHERE account = (SELECT owner FROM owners WHERE id = ?)
   AND expires_at > 0 ORDER BY response`
 
-/** In a copy: a server of another process lets nobody into its files. */
+/** Reads a copy: a server in another process keeps its files locked. */
 export function countResponses(folder: string): number {
   const copy = mkdtempSync(join(tmpdir(), 'millrace-content-'))
   try {
@@ -72,7 +72,7 @@ const STORED_AFTER: Readonly<Record<string, StoredAs>> = {
   [ROWS.failed]: 'absent',
 }
 
-/** Whoever has heard of a response may ask for it, and is told what lies there. */
+/** A client that knows the id of a response may ask for it, and gets what is stored. */
 export async function faultsOfStored(
   { server, column }: Pick<StageContext, 'server' | 'column'>,
   { account, key }: Participant,

@@ -132,7 +132,7 @@ describe('by default, a client disconnect', () => {
     'over $wire, $client $delivery, after $emitted, cancels the provider call and is charged once',
     async (receivedRequest) => {
       const { providerAnswer, account, credit } = await hangUp(receivedRequest)
-      // The provider sees it while it still has everything to say: nobody lets it go on.
+      // The provider sees it while it still has everything to send: the test does not let it go on.
       await providerAnswer.closed
       const receipts = await closedReceipts(account)
       expect(receipts).toHaveLength(1)

@@ -59,7 +59,7 @@ async function openGrounds() {
   const untrusted = createTlsServer({ ...createCertificate(TRUSTLESS_HOST) }).on('tlsClientError', () => {})
   const sockets = new Set<Socket>()
   for (const server of [disconnected, mute, untrusted]) {
-    // Nobody reads from them, so they would never hear that the other side has gone.
+    // The test reads nothing from them, so they would never see that the other side has closed.
     server.on('connection', (socket: Socket) => sockets.add(socket))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

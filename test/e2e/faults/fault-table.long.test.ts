@@ -52,7 +52,7 @@ async function sendTurn(subject: Case, lanes: 'alone' | 'backed') {
   return { parsedOutput, receipt }
 }
 
-/** One envelope, one id, the word on coming back; nothing that looks like somebody's key. */
+/** One envelope, one id, the word on coming back; nothing that looks like a key. */
 function expectError(error: Record<string, unknown>, code: keyof typeof PROBLEMS, { requestId }: Parsed, type: string) {
   expect(error).toMatchObject({ code, type, source: 'upstream', request_id: requestId })
   expect(isRequestId(requestId)).toBe(true)
@@ -118,7 +118,7 @@ async function expectAlone(subject: Case) {
   const outcome = cell.kind === 'whole' ? 'completed' : 'upstream_failed'
   const state = cell.kind === 'refused' ? 'released' : 'settled'
   expect(receipt).toMatchObject({ outcome, state, charge_nano: chargeOf(cell, subject.row, parsedOutput) })
-  // One for each time that it was asked; nobody hears of a connection that failed.
+  // One for each time that it was asked; the client hears nothing of a connection that failed.
   const times = Math.max(1, setup.faulty.providerAnswers.length)
   expect(attemptsOf(receipt)).toEqual(Array.from({ length: times }, () => faultyLane(subject)))
 }

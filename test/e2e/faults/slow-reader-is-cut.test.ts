@@ -5,7 +5,7 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 import { startRemoteSetup } from './remote-provider-server.ts'
 import { createFlood, sendAndStall } from './slow-reader.ts'
 
-/** A minute in earnest; nobody waits for that here. */
+/** A minute in production; the test does not wait for that. */
 const overrides = { stallMs: 500 }
 
 it('a client that reads nothing for too long is disconnected, its provider call is cancelled, and the output is charged', async () => {

@@ -104,7 +104,7 @@ describe('with an idempotency key', () => {
     await until(async () => (await account.receipts()).length === 1)
     const before = await requestsEnded(setup.server)
     controller.abort()
-    // Whoever asks while it runs is told to wait, whether its client is there or not.
+    // Another request while it runs is told to wait, whether the first client is still connected or not.
     const early = await sendTurn(setup.server, receivedRequest, body)
     expect([early.status, JSON.parse(early.text).error.code]).toEqual([409, 'idempotency_in_progress'])
     expect(providerAnswer.socket.destroyed).toBe(false)

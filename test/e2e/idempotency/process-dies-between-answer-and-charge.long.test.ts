@@ -6,7 +6,7 @@ import { TEST_CONFIG } from '../../support/test-config.ts'
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
 const SETTLE = 'const settled = await turn.hold.settle(ending);'
 
-/** The process ends itself with the one signal that nobody can catch, at exactly this place. */
+/** The process ends itself with the one signal that no process can catch, at exactly this place. */
 const DEATHS = {
   'when the answer is kept and its charge is not recorded': {
     file: 'gateway/serve-turn.js',

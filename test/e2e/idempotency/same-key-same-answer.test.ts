@@ -138,10 +138,10 @@ describe('the same key', () => {
     server().advance(DAY_MS - 60_000)
     expectReplay(await sendTurn(server(), receivedRequest, BODIES.json), first)
     server().advance(60_000)
-    const anew = await sendTurn(server(), receivedRequest, BODIES.json)
-    expect([anew.status, anew.headers.get('idempotency-replayed')]).toEqual([200, null])
+    const afterExpiry = await sendTurn(server(), receivedRequest, BODIES.json)
+    expect([afterExpiry.status, afterExpiry.headers.get('idempotency-replayed')]).toEqual([200, null])
     expect(await account.receipts()).toHaveLength(2)
-    expectReplay(await sendTurn(server(), receivedRequest, BODIES.json), anew)
+    expectReplay(await sendTurn(server(), receivedRequest, BODIES.json), afterExpiry)
     const { db } = server().app.operations
     // Long after, nothing of any of them is left in the books.
     server().advance(DAY_MS)

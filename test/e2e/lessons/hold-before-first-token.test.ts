@@ -100,7 +100,7 @@ interface Received {
 
 const usd = (nano: bigint): string => formatUsd(nano as NanoUsd)
 
-/** Somebody who has just so much left of what the name says, and more than enough of everything else. */
+/** A caller who has exactly this much left of what the name says, and more than enough of everything else. */
 const DRAWS: Readonly<Record<string, (left: bigint) => Promise<Received>>> = {
   async wallet(left) {
     const account = await openAccount(setup().server, { credit: usd(left) })

@@ -160,7 +160,7 @@ describe('every ending is one receipt', () => {
       await delivered()
       controller.abort()
       await expect(receivedRequest).rejects.toThrow()
-      // The provider is not left working for nobody.
+      // The gateway cancels the provider call: no client waits for it.
       await providerAnswer.closed
       goOn()
       const row = await onlyRow(account)

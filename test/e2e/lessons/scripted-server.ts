@@ -76,8 +76,7 @@ export function priced({ input = 0, cached = 0, written = 0, output = 0 }: Class
 }
 
 const BYTES_PER_TOKEN = 4
-/** The estimate of what a text becomes where nobody counts. */
-/** Of a stream of `WORDS`: where its frames are as long as tokens, each of them is one. */
+/** The estimate for a stream of `WORDS` without usage: where its frames are as long as tokens, each counts as one. */
 export function tokensOfWords(text: string): number {
   let [frames, length] = [0, 0]
   for (const word of WORDS) {

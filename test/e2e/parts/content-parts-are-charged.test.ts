@@ -83,7 +83,7 @@ describe('images and files', () => {
       expect(response.status, emitted).toBe(200)
       expect(response.headers.get('x-millrace-ignored-fields')).toBe(null)
 
-      // What the provider saw, it says; where nobody has said how close to look, the two protocols say nothing and `auto`.
+      // The provider says what it saw. For a detail that the client omits, the two protocols send nothing and `auto`.
       for (const seen of [
         `image image/png of ${PICTURE.length} low`,
         `image ${canary}/a.png?sig=1 high`,

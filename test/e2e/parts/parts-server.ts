@@ -19,7 +19,7 @@ export type Looker = (typeof LOOKERS)[number]
 export interface PartsServer {
   readonly server: TestServer
   readonly far: FaultUpstream
-  /** An address that everybody is shown and nobody may open. */
+  /** An address that every provider is shown and the gateway must never open. */
   readonly canary: string
 }
 

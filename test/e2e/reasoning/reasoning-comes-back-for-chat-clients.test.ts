@@ -109,7 +109,7 @@ describe('sealed reasoning for chat clients', () => {
       }
     }
     const [known, ...without] = estimates
-    // Nobody but who has sealed it gets it.
+    // Only the model that sealed it gets it back, and only for the account that received it.
     expect(new Set(without).size).toBe(1)
     expect(known).toBeGreaterThan(without[0]!)
   })

@@ -120,7 +120,7 @@ describe('reasoning sealed elsewhere', () => {
     const { output } = await goOn(next)
     expect(output.at(-1)).toMatchObject({ role: 'assistant' })
     expect(shortly(setup().parsedOutput(provider))).toEqual(['user', 'look_up()', 'result'])
-    // Nobody had to be asked twice.
+    // The gateway called no provider twice.
     expect(setup().timesCalled('first') + setup().timesCalled('second') + setup().timesCalled('deep')).toBe(2)
   })
 

@@ -5,7 +5,7 @@ import { respond, streamResponse } from '../../support/send-responses.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { FAR_MODELS, MODELS, useResponsesServer } from './responses-server.ts'
 
-/** Everything that is not minted anew for each answer. */
+/** Everything but the ids that are made for each answer. */
 const sayings = (output: readonly Record<string, unknown>[]) =>
   output.map(({ id: _id, call_id: _call, ...emitted }) => emitted)
 

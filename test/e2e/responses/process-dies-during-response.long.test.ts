@@ -8,7 +8,7 @@ import { TEST_CONFIG } from '../../support/test-config.ts'
 const KILL = "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});"
 const SETTLE = 'const settled = await turn.hold.settle(ending);'
 
-/** The process ends itself with the one signal that nobody can catch, at exactly this place. */
+/** The process ends itself with the one signal that no process can catch, at exactly this place. */
 const DEATHS = {
   'in the middle of a stream': {
     file: 'gateway/stream.js',

@@ -12,14 +12,14 @@ interface Requester {
   readonly key: string
 }
 
-/** Everything that is stored of a response, by a name that whoever was told may ask with. */
+/** Everything that is stored of a response, by the id that its client was given. */
 interface Stored {
   readonly response: string
   readonly item: string
   readonly request: string
 }
 
-/** Somebody who asks: with what, and whether it is the owner. */
+/** What the key of a request makes its sender: the account owner, another account, or no account. */
 type ServerState = 'own' | 'foreign' | 'unauthorized'
 
 const HOUR_MS = 3_600_000
@@ -112,7 +112,7 @@ describe('stored responses', () => {
       'an expired key': [expiring, 'unauthorized'],
       'a disabled key': [disabled, 'unauthorized'],
       'a revoked key': [revoked, 'unauthorized'],
-      'a key that nobody has made': [{ key: `${owner.key.slice(0, -4)}AAAA` }, 'unauthorized'],
+      'a key that was never created': [{ key: `${owner.key.slice(0, -4)}AAAA` }, 'unauthorized'],
       'no key': [{ key: '' }, 'unauthorized'],
     }
     // What it costs to make them is over before its key expires.
@@ -140,7 +140,7 @@ describe('stored responses', () => {
         }
         if (accountStatus !== 'own') expect(JSON.stringify(answer.json), cell).not.toMatch(/Good day|demo model/)
       }
-      // Whoever may not see it has not ended it either.
+      // A caller who may not see it has not deleted it either.
       const left = await get(server(), owner, `/responses/${theirs.response}`)
       expect(left.status, name).toBe(accountStatus === 'own' ? 404 : 200)
     }

@@ -155,7 +155,7 @@ export async function probe(world: DrillWorld, random: Random, count: Count): Pr
       if (response !== undefined) {
         const { status } = await get(server, requester, `/responses/${response.id}`)
         if (owner.id === requester.id) expect(status, 'of one’s own').toBe(canServe(world, requestId) ? 200 : 404)
-        else expect(status, 'of somebody else').toBe(404)
+        else expect(status, 'of another account').toBe(404)
         count(owner.id === requester.id ? 'own reads' : 'cross-reads tried')
       }
       if (owner.id === requester.id || random(4) > 0) continue
@@ -172,7 +172,7 @@ export async function probe(world: DrillWorld, random: Random, count: Count): Pr
   }
 }
 
-/** With the key and the body of somebody else: what comes is one's own, be it new. */
+/** Sends the idempotency key and the body of another account: the answer belongs to the requester, or is new. */
 async function repeatAs(
   world: DrillWorld,
   requester: TestAccount,

@@ -30,7 +30,7 @@ async function playRound(random: actions.Random, count: actions.Count): Promise<
     await world.signUp()
     await actions.storeResponse(world, random, count)
     await actions.backUp(world, random, count)
-    // What a backup of now would not know: somebody, and what they said.
+    // What a backup of now would not have: a person, and their requests.
     await world.signUp()
     await world.signUp()
     await actions.storeResponse(world, random, count)

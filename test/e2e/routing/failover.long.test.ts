@@ -33,7 +33,7 @@ interface Bounds {
 const probesOfAMinute = Math.ceil(60 / (SHORTEST * LONGEST_S))
 /** Five failures put it aside; then it is tried after ten seconds, twenty more, forty more. */
 const FAILING: Bounds = { firstMinute: 5 + 3, minute: probesOfAMinute + 1, recovery: LONGEST_S + 1 }
-/** Where there is nobody else to ask, three within ten seconds ask it all the same. */
+/** Where there is no other lane, three requests within ten seconds call it all the same. */
 const PROBES = 3 * (60 / 10) + 3
 const ALONE: Bounds = { ...FAILING, firstMinute: FAILING.firstMinute + PROBES, minute: FAILING.minute + PROBES }
 const BOUNDS: Readonly<Record<Outage, Bounds>> = {
@@ -102,7 +102,7 @@ describe('a lane with a fallback', () => {
     const [firstMinute = 0, ...minutes] = byMinute(during)
     expect(firstMinute).toBeLessThanOrEqual(bounds.firstMinute)
     expect(Math.max(...minutes)).toBeLessThanOrEqual(bounds.minute)
-    // Nobody waits for it twice.
+    // No request waits for it twice.
     expect(Math.max(...answersOf(during).map(({ waitedForFirst }) => waitedForFirst))).toBe(1)
 
     const recovery = recoveryOf(after)
@@ -135,7 +135,7 @@ describe('a lane with a fallback', () => {
         .map((second) => second),
     )
     const inVain = played.filter(({ at }) => isDown(at)).reduce((sum, { firstReceived }) => sum + firstReceived, 0)
-    // Eight times down, which nobody could know before: five failures for each time that it was back, and the trials.
+    // Eight times down, which the gateway cannot foresee: five failures for each time that it was back, and the probes.
     expect(inVain).toBeLessThanOrEqual(8 * 5)
     expect(recoveryOf(played.slice(UNTIL)).whole).toBeLessThanOrEqual(LONGEST_S + 3)
     report.flapping = {

@@ -46,7 +46,7 @@ async function patientFor(seconds: number, stream: boolean): Promise<number | un
 
 it('the circuit of a silent provider opens even when clients give up before the deadline', async () => {
   for (let client = 0; client < 5; client++) expect(await patientFor(10, true)).toBeUndefined()
-  // There is nobody else to ask: a few ask it all the same, and everybody else hears at once.
+  // There is no other provider: a few requests call it all the same, and every other one is refused at once.
   far.forget()
   const leaving = new AbortController()
   const body = { model: 'm', stream: true, messages: hello() }
@@ -59,7 +59,7 @@ it('the circuit of a silent provider opens even when clients give up before the 
 })
 
 it.each([
-  ['streams that nobody waits for', 9, true],
+  ['streams whose client leaves after nine seconds', 9, true],
   ['JSON, which has its head when it is made', 60, false],
 ] as const)('but not for %s', async (_, seconds, stream) => {
   for (let client = 0; client < 8; client++) expect(await patientFor(seconds, stream)).toBeUndefined()

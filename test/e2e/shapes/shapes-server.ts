@@ -18,7 +18,7 @@ export const useShapes = (): (() => LaneSetup) => useLanes(MORE.join(''))
 /** Models on one lane: with efforts and suffixed ids, and with none at all. */
 export const modelsOf = (lane: LaneCase) => ({ graded: graded(lane), plain: plain(lane) })
 
-/** What the provider behind a lane was asked last, by what it is here; nothing of the demo, which tells nobody. */
+/** What the provider behind a lane was asked last, by what it is here; the demo shows none of its requests. */
 export interface ReceivedBy {
   readonly effort: unknown
   readonly cap: unknown

@@ -11,7 +11,7 @@ const SIGNS: Readonly<Record<Wire, boolean>> = { chat: false, responses: true, a
 const SENTINEL = 'skip_thought_signature_validator'
 
 const LOOP = 'Use look_up then ping then list then note.'
-/** What a provider is told of the loop, whoever it is, when it has gone so far. */
+/** What any provider is sent of the loop when it has gone so far. */
 const TOLD = [
   ...['user', 'look_up()', 'look_up-gave-0', 'ping()', 'ping-gave-1', 'list()', 'list-gave-2', 'note()', 'note-gave-3'],
 ]

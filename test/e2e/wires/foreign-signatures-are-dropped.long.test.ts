@@ -16,7 +16,7 @@ const clientOf = async (mode: ClientMode, effort = 'low'): Promise<ConversationC
 }
 const lastOf = (name: ProviderName): Received | undefined => setup().receivedRequest(name).at(-1)
 
-/** What is behind a model may be another one, be paid by somebody else, or belong to somebody else. */
+/** Behind a model there may be another model, another credential, or another provider. */
 const OTHERS = SIGNING.flatMap((wire) => [
   { wire, what: 'another model of the same provider', model: `${wire}-sibling`, provider: wire },
   { wire, what: 'the same model with another credential', model: `${wire}-other-key`, provider: wire },

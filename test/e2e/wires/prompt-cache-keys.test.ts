@@ -92,7 +92,7 @@ describe.each(['chat', 'by id'] as const)('for a client that continues %s', (mod
   it('cache writes and reads are charged at their own prices', async () => {
     const { account, sendTurn } = await conversationClient()
     const { server } = setup()
-    // Nobody else's prompts have begun with these words.
+    // No other account's prompts have begun with these words.
     let emitted = await sendTurn('price-paid', `${mode} begins. ${LOOP}`)
     let before = 0
     for (let turn = 0; ; turn++) {

@@ -13,7 +13,7 @@ const COUNTS: Readonly<Record<string, Counted>> = {
   'all of it': { input: 1009, cached: 401, written: 499, output: 211, reasoning: 97 },
   'a cache that gave everything': { input: 1009, cached: 1009, output: 1, reasoning: 1 },
 }
-/** Enough of it that nobody could say so many tokens were not possible. */
+/** Long enough for these token counts to be possible. */
 const WORDS = `${'So many words were said here before. '.repeat(120)} count to 100`
 
 /** What a provider of the wire has told of it: generateContent knows no writing into a cache. */

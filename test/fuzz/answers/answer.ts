@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
 
-// What a whole answer says, whoever has heard it: the oracle of a provider's wire, or the client of the gateway.
+// What a whole answer says, to either of its readers: the oracle of a provider's wire, or the client of the gateway.
 
 export interface OutputCall {
   readonly tool: 'function' | 'custom'
@@ -36,7 +36,7 @@ export interface Answer {
   readonly counts: Counts | undefined
 }
 
-/** It is no answer, and nobody may take it for one. */
+/** It is no answer, and no reader may take it for one. */
 export class Broken extends Error {}
 
 /** Several texts or reasonings are one in Chat, with an empty line between. */

@@ -99,7 +99,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'a past call': { add: addCall },
   'a past call of a custom tool': { isFor: ({ tools }) => tools === 'custom too', add: addCustomCall },
   'a file with a name': { add: addFile },
-  'an item that nobody knows': { isFor: ({ protocol }) => protocol === 'responses', add: addUnknown },
+  'an item of an unknown type': { isFor: ({ protocol }) => protocol === 'responses', add: addUnknown },
 }
 
 function emit({ isChat, turns }: Composing, role: 'user' | 'assistant', content: readonly Json[]): void {
@@ -180,8 +180,8 @@ function addUnknown({ turns, checks, mark }: Composing): void {
   const words = mark()
   turns.push({ type: 'crystal_ball_call', words })
   checks.push(({ body, ignored }) => {
-    if (body.includes(words)) return 'an item that nobody knows goes to a provider'
-    return ignored.includes('.crystal_ball_call') ? undefined : 'an item that nobody knows is lost, and not named'
+    if (body.includes(words)) return 'an item of an unknown type goes to a provider'
+    return ignored.includes('.crystal_ball_call') ? undefined : 'an item of an unknown type is dropped, and not named'
   })
 }
 

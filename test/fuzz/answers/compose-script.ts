@@ -152,7 +152,7 @@ function streamOf(dice: Dice, wire: LaneWire, answers: readonly PlainAnswer[], w
   return { bytes, damages: [...damages, ...spelled] }
 }
 
-/** A choice that nobody has asked for. */
+/** A choice that the client has not asked for. */
 function addStray({ pick, random }: Dice, frames: EncodedFrame[], choices: number): string {
   const index = pick([choices, choices + 1, -1, 0.5])
   const delta = pick<Fields>([
@@ -170,7 +170,7 @@ function addStray({ pick, random }: Dice, frames: EncodedFrame[], choices: numbe
       choices: [{ index, delta, finish_reason }],
     },
   })
-  return 'a choice that nobody has asked for'
+  return 'a choice that the client has not asked for'
 }
 
 function written(dice: Dice, wire: LaneWire, answers: readonly PlainAnswer[]): EncodedFrame[] {

@@ -85,7 +85,7 @@ function parseBlock(message: Message, type: string, { index, content_block, delt
   if (kind === 'text_delta') message.text += words
   else if (kind === 'thinking_delta') message.reasoning += words
   else if (known?.type === 'tool_use') known.words += words
-  // What other blocks say is for nobody: tools that the provider runs write JSON too.
+  // The client gets nothing of other blocks: tools that the provider runs write JSON too.
   else if (known === undefined || ['', 'text', 'thinking'].includes(known.type))
     throw new Broken('arguments without a call')
 }

@@ -105,7 +105,7 @@ const FAILURES = new Set(['error', 'abort'])
 
 function finished({ text, refusal, reasoning, calls, finish = '' }: Choice, doubts: Set<string>): OutputChoice {
   if (FAILURES.has(finish)) throw new Broken(`an end for ${finish}`)
-  // A word that nobody knows ends it as well as any.
+  // An unknown finish reason ends the choice like any other.
   const emitted = FINISHES[finish] ?? 'stop'
   if (emitted === 'tool-calls' && calls.length === 0) throw new Broken('an end for calls without a call')
   // Some servers that were cut by their cap say in streams that they stop.

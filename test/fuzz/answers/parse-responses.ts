@@ -110,7 +110,7 @@ function parseEvent(response: Response, type: string, event: Fields): void {
   } else part.reported += words
 }
 
-/** The item that is announced, or is over. One that nobody here knows is none. */
+/** The item that is announced, or is over. An item of an unknown type is none. */
 function itemAt(
   { all, items, ids, doubts }: Response,
   { output_index: index }: Fields,

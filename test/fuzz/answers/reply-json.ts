@@ -75,7 +75,7 @@ export function damageReply(dice: Dice, reply: Fields, wrongs: number): { bytes:
   const chosen = Array.from({ length: wrongs }, () =>
     dice.pick(dice.onceIn(2) ? Object.keys(CHANGES) : Object.keys(DAMAGES)),
   )
-  // With one of the two spoiled, nobody could say whether they are one item or two.
+  // With one of the two damaged, no reader could tell whether they are one item or two.
   const names = chosen.includes(TWICE) ? [TWICE] : chosen
   for (const name of names) CHANGES[name]?.(reply, dice)
   const whole = Buffer.from(JSON.stringify(reply))

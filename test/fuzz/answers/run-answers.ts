@@ -18,7 +18,7 @@ export async function startProvider() {
   child.on('message', ({ number, body }: { number: number; body: string }) => receivedRequest.get(number)?.(body))
   return {
     port,
-    /** Says it to whoever asks; gives what it is asked first. */
+    /** Sends it to every caller; gives the first request that it receives. */
     play({ number, pieces, form, breaks }: Script): Promise<string> {
       child.send({ number, script: { pieces, form, breaks } })
       return new Promise((resolve) => receivedRequest.set(number, resolve))
@@ -62,7 +62,8 @@ export async function playCall({ provider, url, key, seed }: StageContext, numbe
   const body = await Promise.race([receivedRequest, sleep(ASKED_WITHIN_MS, undefined, { ref: false })])
   provider.forget(number)
   const meant = parseOutput(script)
-  const fault = body === undefined ? 'nobody was asked' : faultInSent(script.inputs, { body, ignored: answer.ignored })
+  const fault =
+    body === undefined ? 'no provider was called' : faultInSent(script.inputs, { body, ignored: answer.ignored })
   const verdict: Verdict =
     fault === undefined
       ? judge(meant, () => readDelivered(script, model, answer))

@@ -13,7 +13,7 @@ export async function openConnection(port) {
   let failure
   let before = 'nothing'
   socket.setNoDelay(true)
-  // Whoever refuses may reset what it does not read any more; what it has said before that counts.
+  // A server that refuses may reset a connection that it stops reading; what it has sent before that counts.
   socket.on('error', (error) => {
     failure = error.code
   })

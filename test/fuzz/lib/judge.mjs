@@ -7,7 +7,8 @@ export function judge(request, { answers, hung, closed, rest }) {
   const found = []
   const codes = []
   if (hung) found.push('it hangs')
-  // Where the connection ends with it nobody reads on: what the parser refuses has a body, whatever its method was.
+  // Where the server closes the connection, the client reads no further: a refusal of the parser has a body, whatever the
+  // method.
   if (rest.length > 0 && !hung && !closed) found.push('there is more than the answer')
   if (request.isWhole && answers.length === 0 && !hung) found.push(closed ? 'closed without an answer' : 'no answer')
   for (const answer of answers) {

@@ -59,14 +59,14 @@ function checkCounts(checking: Checking, { outputBytes, heldBytes }: StreamState
   insist(outputBytes >= checking.output, 'what was produced has become less')
   insist(heldBytes >= 0 && heldBytes <= outputBytes, `${heldBytes} of ${outputBytes} bytes are held`)
   insist(outputBytes - heldBytes >= checking.given, 'what was handed on has become less')
-  insist(checking.textBytes <= outputBytes - heldBytes, 'words that nobody has counted')
+  insist(checking.textBytes <= outputBytes - heldBytes, 'words that the adapter has not counted')
   checking.output = outputBytes
   checking.given = outputBytes - heldBytes
 }
 
 function checkHeard({ usage, inputCounted, error, done, invalid, finished }: StreamState): void {
   for (const flag of [done, finished]) insist(typeof flag === 'boolean', 'a flag that is none')
-  insist(invalid === undefined || invalid !== '', 'nobody knows what is wrong')
+  insist(invalid === undefined || invalid !== '', 'an invalid stream without a reason')
   if (usage !== undefined) checkUsage(usage)
   if (inputCounted !== undefined) checkInput(inputCounted)
   if (error === undefined) return
@@ -97,7 +97,7 @@ function checkEvent(checking: Checking, event: TurnEvent): void {
   }
   switch (event.type) {
     case 'message-start':
-      insist([undefined, 'commentary', 'final_answer'].includes(event.phase), 'a phase that nobody knows')
+      insist([undefined, 'commentary', 'final_answer'].includes(event.phase), 'an unknown phase')
       return
     case 'text-delta':
       for (const token of event.logprobs ?? []) checkToken([token, ...token.top])
@@ -119,7 +119,7 @@ function checkEvent(checking: Checking, event: TurnEvent): void {
       checkCall(checking, event)
       return
     default:
-      insist(PLAIN.has(event.type), `nobody knows ${event.type}`)
+      insist(PLAIN.has(event.type), `unknown event ${event.type}`)
   }
 }
 

@@ -48,7 +48,7 @@ const SPELLINGS: Readonly<Record<string, (text: string) => string>> = {
   'comments inside of frames': (text) => text.replaceAll('data: ', ': thinking\ndata: '),
   'other fields in frames': (text) => text.replaceAll('data: ', 'id: 4\nretry: 10\nnobody: knows\ndata: '),
   'a byte order mark': (text) => `\ufeff${text}`,
-  'events that nobody knows': (text) =>
+  'events of an unknown type': (text) =>
     between(text, () => 'data: {"type":"nobody_knows","delta":{"type":"nobody"}}\n\n'),
   escapes: (text) => text.replaceAll(/[^ -~\n]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
 }

@@ -21,7 +21,7 @@ export const LANE_WIRES = Object.keys(GRAMMARS) as readonly LaneWire[]
 export interface HostileStream {
   readonly wire: LaneWire
   readonly bytes: Buffer
-  /** What goes on choosing, for whoever plays it. */
+  /** Goes on choosing, for the test that plays the stream. */
   readonly dice: Dice
 }
 

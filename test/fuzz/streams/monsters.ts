@@ -128,7 +128,7 @@ const ANTHROPIC: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
     times(30_000, (at) =>
       blockDelta(at % 2, { type: at % 2 === 0 ? 'text_delta' : 'thinking_delta', text: 'a', thinking: 'a' }),
     ),
-  'blocks that nobody knows': () =>
+  'blocks of an unknown type': () =>
     times(30_000, (index) => event('content_block_start', { index, content_block: { type: 'nobody' } })),
   'iterations that are counted': () => [
     event('message_delta', {
@@ -136,7 +136,7 @@ const ANTHROPIC: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
       usage: { iterations: full(() => ({ type: 'message', input_tokens: 1e9, output_tokens: 1e9 })) },
     }),
   ],
-  'counts that nobody knows': () =>
+  'unknown counts': () =>
     times(200, (at) =>
       event('message_delta', { delta: {}, usage: Object.fromEntries(times(500, (name) => [`c${at}_${name}`, 1])) }),
     ),

@@ -58,7 +58,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
       emitted: dice.pick<unknown>([junkOf(dice), [], 1, null, 'word', '{', '[DONE] ']),
     })
   },
-  'an event that nobody knows': (frames, dice) => {
+  'an event of an unknown type': (frames, dice) => {
     const type = dice.pick([
       'nobody',
       'response.nobody.delta',

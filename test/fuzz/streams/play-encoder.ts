@@ -48,7 +48,7 @@ const readNext = (adapter: StreamAdapter, frame: Buffer | undefined): EncodedFra
   frame && adapter.read(frame)
 
 /**
- * A re-emitted stream without what it carries of its provider's own: fields that nobody knows, and what stands beside the
+ * A re-emitted stream without what it carries of its provider's own: unknown fields, and what stands beside the
  * words. A provider may say these otherwise each time, and no client of ours is promised that it does not.
  */
 export function withoutForeign({ emitted, ...played }: Played): Played {

@@ -65,7 +65,7 @@ export function junkOf(dice: Dice): unknown {
   ])
 }
 
-/** Every object has these two; where they are no functions, whoever makes a text of it fails. */
+/** Every object has these two; where they are no functions, code that converts it into a text throws. */
 const NOT_A_TEXT = { toString: 1, valueOf: null }
 
 export const hugeOf = ({ pick, between }: Dice): unknown =>

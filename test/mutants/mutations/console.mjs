@@ -3,7 +3,7 @@
 export const OF_THE_CONSOLE = [
   {
     name: 'everybody-operates',
-    says: 'whoever is signed in may do what operators may',
+    says: 'every signed-in person may do what operators may',
     caughtBy: ['src/server/console/session.judge-asker.test.ts'],
     replacements: [
       {
@@ -39,7 +39,7 @@ export const OF_THE_CONSOLE = [
   },
   {
     name: 'requests-of-others',
-    says: 'whoever knows the id of a request sees it',
+    says: 'every person who knows the id of a request sees it',
     caughtBy: ['src/admin/requests.list-requests.test.ts'],
     replacements: [
       {
@@ -51,7 +51,7 @@ export const OF_THE_CONSOLE = [
   },
   {
     name: 'keys-of-others',
-    says: 'whoever knows the id of a key sees and changes it',
+    says: 'every person who knows the id of a key sees and changes it',
     caughtBy: ['src/admin/keys.change-key.test.ts'],
     replacements: [
       {

@@ -75,7 +75,7 @@ export const OF_LANES = [
   },
   {
     name: 'last-lane-is-refused',
-    says: 'nobody asks the last lane of a model while it is put aside',
+    says: 'no request probes the last lane of a model while its circuit is open',
     caughtBy: ['src/routing/circuit-breaker.test.ts', 'src/gateway/open-circuits.test.ts'],
     replacements: [
       { file: 'src/routing/circuit-breaker.ts', find: 'const PROBES_FIRST = 3', put: 'const PROBES_FIRST = 0' },

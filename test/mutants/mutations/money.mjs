@@ -19,7 +19,7 @@ const TURN = 'src/gateway/money-of-a-turn.test.ts'
 export const OF_MONEY = [
   {
     name: 'skip-dedup',
-    says: 'a key that somebody has taken is not looked at',
+    says: 'an idempotency key that another request has taken is not looked at',
     caughtBy: [CLAIMS, ANY_SEQUENCE],
     replacements: [
       {
@@ -55,7 +55,7 @@ export const OF_MONEY = [
   },
   {
     name: 'shortfall-is-not-counted',
-    says: 'what a provider counts beyond the bound of the input is cut away, and nobody learns what it cost',
+    says: 'what a provider counts beyond the bound of the input is cut away, and no receipt shows what it cost',
     caughtBy: ['src/gateway/ending.test.ts'],
     replacements: [
       {
@@ -362,7 +362,7 @@ export const OF_MONEY = [
   },
   {
     name: 'asked-before-the-key-is-taken',
-    says: 'a provider is asked before it is certain that nobody else has the key',
+    says: 'a provider is called before it is certain that no other request has the key',
     caughtBy: [KEYED],
     replacements: [{ file: 'src/ledger/admit.ts', find: '  if (claim) return false\n', put: '' }],
   },

@@ -45,7 +45,7 @@ export const OF_TURNS = [
   },
   {
     name: 'drains-stay-where-they-are',
-    says: 'when every place to drain is taken, nobody else gets one',
+    says: 'when every place to drain is taken, no other turn gets one',
     caughtBy: ['src/gateway/cancellation.drains.test.ts'],
     replacements: [
       {

@@ -85,7 +85,7 @@ export const OF_THE_WIRE = [
   },
   {
     name: 'foreign-choice-ends-the-stream',
-    says: 'a choice that nobody has asked for goes to the client, and its end ends the answer',
+    says: 'a choice that the client has not asked for goes to it, and its end ends the answer',
     caughtBy: ['src/protocols/chat/stream-oddities.test.ts'],
     replacements: [
       { file: 'src/protocols/chat/repair-chunk.ts', find: '(index as number) < choices', put: 'choices > 0' },

@@ -220,7 +220,7 @@ int ftruncate(int fd, off_t size) {
 }
 int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
 
-/* Ways to change a file that the program does not use today. Whoever reads the log must refuse it. */
+/* Ways to change a file that the program does not use today. The reader of the log must refuse them. */
 static void unknown(int fd, const char *what) {
   if (!is_watched(fd)) return;
   pthread_mutex_lock(&lock);

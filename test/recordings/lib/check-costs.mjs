@@ -39,7 +39,7 @@ export function checkCut(tally, { cut, known, receipts, prices }) {
   )
   tally.check(
     withWords.every(({ bytes, seen }) => seen <= bytes),
-    'nobody got more words than the provider had sent',
+    'no client got more words than the provider had sent',
   )
 }
 

@@ -31,7 +31,7 @@ export function errorsOf(recordings, { LaneEstimator, estimateUsage }) {
 /** The frames of the others were made here: they show nothing of how their provider sends. */
 const isRecordedStream = ({ kind }) => kind === 'stream'
 
-/** What its authors have thinned out is not what a provider sent: it is judged apart, and nobody learns from it. */
+/** A recording that its authors thinned out is not what a provider sent: it is judged apart, and no lane learns from it. */
 const kindOf = ({ wire, hidden, last, edited }) =>
   edited
     ? 'recordings that were thinned out'

@@ -24,7 +24,7 @@ export const ACCOUNTS = [
   { email: 'poor@localhost', credit: '0.000000001', kind: 'wallet', share: 0.02 },
 ]
 
-/** Limits that nobody reaches are counted all the same. YAML is a superset of JSON. */
+/** The gateway counts limits that no request reaches too. YAML is a superset of JSON. */
 export const configText = ({ metricsPort, providerPort }) =>
   JSON.stringify({
     server: { metrics_port: metricsPort },

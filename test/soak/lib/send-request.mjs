@@ -91,7 +91,7 @@ export function sendWithoutReading({ port, sendTurn, path, patienceMs, looks, le
         tail = (tail + bytes.toString('latin1', Math.max(0, bytes.length - 64))).slice(-64)
         if (tail.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n')) end('served')
       })
-      // Who was paused by name does not go on because somebody listens.
+      // A socket that was paused explicitly does not resume when a listener is added.
       socket.resume()
     }
     const timer = setTimeout(looks ? look : leaveAlone, patienceMs)

@@ -55,7 +55,7 @@ const expand = (body: unknown, over: Partial<typeof BOUNDS> = {}, account = ACCO
 const expanded = async (body: unknown) => {
   const outcome = await expand(body)
   if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
-  // What is read anew is what the bytes say, and members stand where they are said to stand.
+  // What is read again is what the bytes say, and members stand where they are said to stand.
   const { bytes, members, value } = outcome.body
   expect(value).toEqual(JSON.parse(bytes.toString()))
   for (const { name, valueStart, valueEnd } of members) {

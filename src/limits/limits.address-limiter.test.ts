@@ -53,7 +53,7 @@ describe('createAddressLimiter', () => {
     const flood = Array.from({ length: 5000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`)
     takeMany(limiter, flood)
     expect(limiter.size).toBe(1000)
-    // The newest is remembered with what it took, the oldest begins anew.
+    // The newest is remembered with what it took, the oldest begins again.
     expect(takeMany(limiter, [flood[4999]!, flood[4999]!])).toEqual(['taken', 'refused'])
     expect(takeMany(limiter, [flood[0]!, flood[0]!])).toEqual(['taken', 'taken'])
     expect(limiter.size).toBe(1000)

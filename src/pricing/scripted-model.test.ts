@@ -70,7 +70,7 @@ const MODELS: Readonly<Record<string, Model>> = {
   'hides its reasoning, and its server is known to': { ...PLAIN, hiddenReasoning: 'known', hidden: [60, 8000] },
   'hides its reasoning unexpectedly': { ...PLAIN, hiddenReasoning: 'unknown', hidden: [60, 8000] },
 }
-/** Where the time before the first token differs by as much as many tokens take, nobody can tell it from them. */
+/** Where the time before the first token differs by as much as many tokens take, it cannot be told from them. */
 const HARDER: Readonly<Record<string, Model>> = {
   'hides its reasoning, and is fast': { ...PLAIN, hiddenReasoning: 'known', hidden: [200, 8000], tokensASecond: 400 },
   'hides its reasoning, and is slow to begin': {

@@ -374,7 +374,7 @@ describe('a slow reader', () => {
       }
       go()
     })
-    // Long enough for this process to be late itself, and shorter than nobody reads.
+    // Long enough for this process to be late itself, and shorter than the timeout of a socket without a reader.
     const timeouts = { ...TIMEOUTS, idleTimeoutMs: 400, noProgressTimeoutMs: 400 }
     const answer = answered(await caller().call(upstreamAt(provider.url, { timeouts })))
     let before = -1

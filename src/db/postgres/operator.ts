@@ -35,7 +35,7 @@ BEGIN
   IF wallet.posted_nano - wallet.held_nano + delta::numeric < 0 THEN
     RETURN jsonb_build_object('kind', 'short', 'standing', account_standing(of_account));
   END IF;
-  -- Locked after the wallet, and by nobody who then waits for a wallet.
+  -- Locked after the wallet. No transaction that holds this lock waits for a wallet.
   SELECT -posted_nano INTO issued FROM buckets WHERE row = 1 FOR NO KEY UPDATE;
   IF delta > 0 AND wallet.posted_nano + delta::numeric > wallet_max THEN
     RETURN jsonb_build_object('kind', 'too-much', 'holder', 'wallet', 'most', wallet_max::text);
@@ -138,7 +138,7 @@ BEGIN
 END $$;
 `
 
-/** Proves the books from the rows alone, in one statement: it sees one moment, and keeps nobody waiting. */
+/** Proves the books from the rows alone, in one statement: it sees one moment, and no other statement waits for it. */
 export const VERIFY_FUNCTIONS = `
 CREATE FUNCTION verify_books() RETURNS jsonb LANGUAGE sql AS $$
 WITH movements AS (
@@ -218,7 +218,7 @@ SELECT jsonb_build_object('suspects', (SELECT coalesce(jsonb_agg(DISTINCT accoun
   'transfers', (SELECT count(*) FROM transfers))
 $$;
 
--- Accounts that do not add up are frozen until somebody has looked; the others go on.
+-- Accounts that do not add up are frozen until an operator has looked; the others go on.
 CREATE FUNCTION audit_books() RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   report jsonb := verify_books();

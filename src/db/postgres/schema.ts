@@ -97,7 +97,7 @@ CREATE TABLE receipts (
   node bigint NOT NULL REFERENCES nodes (row),
   limits jsonb NOT NULL,
   closed_at bigint,
-  -- Names the one close that took effect, so that whoever sends it again after a lost answer hears the same.
+  -- Names the one close that took effect, so that a node that sends it again after a lost answer gets the same.
   closing text,
   outcome text,
   lane text,
@@ -250,7 +250,7 @@ CREATE FUNCTION lock_limits(subjects text[]) RETURNS void LANGUAGE sql AS $$
 $$;
 `
 
-/** Who attends which hold, and who may end it when nobody does (the expiry of a lease is the database's word). */
+/** Which node attends which hold, and which may end it when none does. The database decides when a lease expires. */
 const NODE_FUNCTIONS = `
 CREATE FUNCTION begin_node(lease_ms bigint) RETURNS bigint LANGUAGE sql AS $$
   INSERT INTO nodes (started_at, lease_until) VALUES (ledger_micros() / 1000, ledger_micros() / 1000 + lease_ms) RETURNING row

@@ -75,7 +75,7 @@ interface PlacedHold {
   readonly account: AccountRow
   readonly heldAmount: NanoUsd
   readonly durable: Promise<Durability>
-  /** Whether the file has taken it or not is known. */
+  /** The batch of the hold has ended: it is durable, refused or lost. */
   isWritten: boolean
 }
 

@@ -265,7 +265,7 @@ describe('a patient operation', () => {
   })
 })
 
-it('resolves everything, whatever comes in whatever order, and writes one batch at a time', async () => {
+it('resolves every promise under random operations, and writes one batch at a time', async () => {
   const seed = Number(process.env.BATCHER_SEED ?? Date.now() % 1_000_000)
   console.log(`seed ${seed}`)
   const random = fractionsFrom(seed)

@@ -67,7 +67,7 @@ export interface Batcher {
 
 /** How much the newest interval between two operations weighs in their average. */
 const NEWEST_SHARE = 1 / 8
-/** A longer interval counts as this one, so that the average soon forgets a night. */
+/** A longer interval counts as this one, so that the average adapts soon after a quiet hour. */
 const PAUSE_MICROS = 100_000
 
 /** Where so many share a commit, the time that it takes gathers enough of them for the next one. */
@@ -77,10 +77,10 @@ const NOW = Number.NEGATIVE_INFINITY
 
 /**
  * Group commit. While one batch is written the next one gathers, so the window grows with the load: one request alone waits
- * for one commit, a thousand share a few. A patient operation waits for others while they come often enough for one to be expected in
- * time, but not often enough to meet while another batch is written. An operation that the file refuses fails alone, with everything decided on its
- * account since. After a failure of the file nothing is gathered: decisions on a state that the file does not have must
- * never reach the file.
+ * for one commit, a thousand share a few. A patient operation waits for others while they come often enough for one to be
+ * expected in time, but not often enough to meet while another batch is written. An operation that the file refuses fails alone,
+ * with everything decided on its account since. After a failure of the file nothing is gathered: decisions on a state that the
+ * file does not have must never reach the file.
  */
 export function createBatcher(options: BatcherOptions): Batcher {
   const { clock, observer } = options
@@ -111,7 +111,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   }
 
   const hurry = () => {
-    // What is waited for is in the batch that is being written.
+    // The operation is already in the batch that is being written.
     if (gathering.operations.length === 0 && gathering.marks === undefined) return
     dueAt = NOW
     arm(NOW)

@@ -73,6 +73,10 @@ async function reopen(): Promise<void> {
 const credit = (amount: bigint, ref: string) =>
   ledger.credit({ account, kind: 'credit', amount: amount as NanoUsd, reason: 'test', ref })
 
+/** Behind the ledger's back, so that the next batch breaks the rule of the row. */
+const forceBalance = (amount: bigint) =>
+  database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[amount, account]] }])
+
 async function admit(over: Partial<AdmitRequest> = {}): Promise<AdmittedTurn & { requestId: RequestId }> {
   const request = requestFor(account, over)
   const admission = await ledger.admit(request)
@@ -94,10 +98,7 @@ describe('an operation that the file refuses', () => {
     await credit(1_000_000n, 'first')
     const before = await admit()
     await before.durable
-    // Behind the ledger's back, so that the next batch breaks the rule of the row.
-    await database.file.atomic([
-      { sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[HOLD, account]] },
-    ])
+    await forceBalance(HOLD)
     const doomed = await admit({ clientCap: 10 })
     const [refused, seen] = [doomed.durable, new Set<boolean>()]
     while ((await Promise.race([refused, Promise.resolve('waiting')])) === 'waiting') {
@@ -117,9 +118,7 @@ describe('an operation that the file refuses', () => {
     await credit(1_000_000n, 'first')
     const before = await admit()
     await before.durable
-    await database.file.atomic([
-      { sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[HOLD, account]] },
-    ])
+    await forceBalance(HOLD)
     const doomed = await admit({ clientCap: 10 })
     expect(await doomed.durable).toBe('refused')
     expect((await before.settle(settlement(1000n))).kind).toBe('settled')
@@ -128,9 +127,6 @@ describe('an operation that the file refuses', () => {
 })
 
 describe('an end that the file refuses with another operation of its account', () => {
-  const forceBalance = (amount: bigint) =>
-    database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[amount, account]] }])
-
   it('is tried again once the account has been read again', async () => {
     await credit(10_000_000n, 'first')
     const turn = await admit()
@@ -187,9 +183,7 @@ describe('an end that comes before its hold is written', () => {
     await credit(1_000_000n, 'first')
     const before = await admit()
     await before.durable
-    await database.file.atomic([
-      { sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[HOLD, account]] },
-    ])
+    await forceBalance(HOLD)
     const doomed = await admit({ clientCap: 10 })
     expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
     expect(await before.settle(settlement(1000n))).toMatchObject({ kind: 'settled' })
@@ -200,9 +194,7 @@ describe('an end that comes before its hold is written', () => {
     'is tried again where another hold of its account was refused: it had joined %s',
     async (batch) => {
       await credit(10_000_000n, 'first')
-      await database.file.atomic([
-        { sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[HOLD, account]] },
-      ])
+      await forceBalance(HOLD)
       const [turn, doomed] = [await admit(), await admit()]
       if (batch === 'the next batch') await new Promise((resolve) => setImmediate(resolve))
       expect(await turn.settle(settlement(1000n))).toMatchObject({ kind: 'settled', charge: 1000n })
@@ -212,7 +204,7 @@ describe('an end that comes before its hold is written', () => {
     },
   )
 
-  it('throws a fault of ours to its caller alone, who knows nothing of the hold yet', async () => {
+  it('throws an internal fault to its caller only, without an unhandled rejection', async () => {
     await credit(10_000_000n, 'first')
     const unhandled: unknown[] = []
     const listener = (error: unknown) => void unhandled.push(error)

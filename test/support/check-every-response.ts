@@ -4,7 +4,7 @@ import { type OpenFinding, openResponses } from './open-responses.ts'
 import { checkResponsesStream, eventsOf } from './responses-grammar.ts'
 
 /**
- * Every Responses stream that a test reads to its end is judged on the way, in whatever way it is read, and so is every
+ * Every Responses stream that a test reads to its end is checked as it arrives, and so is every
  * JSON answer: a walk cannot forget it. What is broken off, and what begins in the middle, has no grammar of its own.
  */
 const published = openResponses({ quietly: true })

@@ -7,7 +7,7 @@ import { openAccount, type TestAccount } from '../../support/test-account.ts'
 export const FILES = ['ledger.db', 'content.db', 'keyring.json', 'settles.journal'] as const
 export type DataFile = (typeof FILES)[number]
 
-/** Something that only its account may ever see, in whatever past of the installation it was made. */
+/** Something that only its account may ever see, even if an earlier version made it. */
 export interface Kept {
   readonly owner: TestAccount
   readonly requestId: string

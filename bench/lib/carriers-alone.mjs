@@ -96,7 +96,7 @@ function readBytes(adapter, splitter, read) {
   const pieces = []
   splitter.push(read)
   while (!adapter.state.done) {
-    const encoded = adapter.readTemplated?.(splitter) ?? next(adapter, splitter)
+    const encoded = adapter.readRepeated?.(splitter) ?? next(adapter, splitter)
     if (encoded === undefined) break
     if (encoded.bytes) pieces.push(encoded.bytes)
   }

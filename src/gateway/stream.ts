@@ -154,26 +154,35 @@ interface ReadFrames {
 function readFrames(adapter: StreamAdapter, splitter: FrameSplitter, read: readonly Buffer[]): ReadFrames {
   const { state } = adapter
   const pieces: Buffer[] = []
+  let text = ''
   let hasContent = false
   let isOver = false
+  let failure: FrameTooLarge | undefined
   splitter.push(joinBuffers(read))
   try {
     while (!isOver) {
-      let encoded = adapter.readTemplated?.(splitter)
+      let encoded = adapter.readRepeated?.(splitter)
       if (encoded === undefined) {
         const frame = splitter.next()
         if (frame === undefined) break
         encoded = adapter.read(frame)
       }
-      if (encoded.bytes) pieces.push(encoded.bytes)
+      const { bytes } = encoded
+      if (typeof bytes === 'string') text += bytes
+      else if (bytes !== undefined) {
+        if (text !== '') pieces.push(Buffer.from(text))
+        text = ''
+        pieces.push(bytes)
+      }
       hasContent ||= encoded.isContent
       isOver = state.done || state.invalid !== undefined || state.error !== undefined
     }
   } catch (error) {
-    if (error instanceof FrameTooLarge) return { pieces, hasContent, isOver, failure: error }
-    throw error
+    if (!(error instanceof FrameTooLarge)) throw error
+    failure = error
   }
-  return { pieces, hasContent, isOver, failure: undefined }
+  if (text !== '') pieces.push(Buffer.from(text))
+  return { pieces, hasContent, isOver, failure }
 }
 
 const isComplete = ({ adapter: { state } }: RelayedStream): boolean =>

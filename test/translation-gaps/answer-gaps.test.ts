@@ -9,6 +9,7 @@ import { FrameSplitter } from '../../src/protocols/sse/frames.ts'
 import { codecs, type LaneDialect } from '../../src/protocols/wires.ts'
 import { requestOf, SETTLED } from '../fixtures/protocols/chat/translate.ts'
 import { collectReply } from '../fixtures/protocols/collect-reply.ts'
+import { encodedBytes } from '../fixtures/protocols/encoded-bytes.ts'
 import { countedIds } from '../fixtures/protocols/mint-ids.ts'
 import { openEncoder } from '../fixtures/protocols/responses/encoder.ts'
 import { ANSWER_SPECIMENS, SEALED, type Told } from './answer-specimens.ts'
@@ -81,7 +82,7 @@ function carry({ lane, client }: Way, delivered: Told, what: string): { meant: R
   const dialect = SEALS.get(what) ?? DIALECTS[lane]
   const frames = framesOf(delivered)
   const adapter = openClient(client).translate(readerFor(dialect))
-  const emitted = frames.map((frame) => adapter.read(frame).bytes ?? Buffer.alloc(0))
+  const emitted = frames.map((frame) => encodedBytes(adapter.read(frame).bytes))
   const usage = { ...(adapter.state.usage ?? NONE), estimated: false }
   const stream = Buffer.concat([...emitted, adapter.close({ ...SETTLED, usage })])
   return { meant: readFrames(dialect, frames), understood: readFrames(DIALECTS[client], splitFrames(stream)) }

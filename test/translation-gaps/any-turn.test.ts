@@ -4,6 +4,7 @@ import { problem } from '../../src/model/problem.ts'
 import type { Protocol } from '../../src/model/turn.ts'
 import type { StreamAdapter } from '../../src/protocols/shared/codec-types.ts'
 import { SETTLED } from '../fixtures/protocols/chat/translate.ts'
+import { encodedBytes } from '../fixtures/protocols/encoded-bytes.ts'
 import { type RandomAnswer, randomAnswer, type Said, saidBy, saidInChat } from './random-answer.ts'
 import {
   createCutter,
@@ -89,7 +90,7 @@ function play({ answer, road, delivery, newline, ...turn }: Turn): Played {
   const stream = PING + sentBy(road.lane, answer.events)
   const pieces = cut(Buffer.from(stream.replaceAll('\n', newline)), turn.cuts)
   const encoder = openClient(road.client, delivery)
-  const emitted: (Buffer | undefined)[] = []
+  const emitted: (Buffer | string | undefined)[] = []
   if (turn.isSecond) emitted.push(encoder.translate(readerOf(road.lane)).read(framesIn(pieces)[1]!).bytes)
   const adapter = encoder.translate(readerOf(road.lane))
   const look = watch(adapter)
@@ -105,7 +106,7 @@ function play({ answer, road, delivery, newline, ...turn }: Turn): Played {
   const end = adapter.state.finished ? 'finished' : 'failed'
   const last = end === 'finished' ? adapter.close(SETTLED) : encoder.fail(problem('upstream_error', 'It broke.'))
   return {
-    emitted: Buffer.concat([...emitted.filter((each) => each !== undefined), last]),
+    emitted: Buffer.concat([...emitted.map(encodedBytes), last]),
     end,
     adapter,
     pieces: pieces.length,

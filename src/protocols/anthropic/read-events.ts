@@ -39,6 +39,13 @@ class AnthropicEventReader implements EventReader {
     return events
   }
 
+  readonly repeatText = (text: string): void => {
+    const { state } = this
+    this.#blocks.textBytes += Buffer.byteLength(text)
+    state.outputBytes = this.#blocks.textBytes
+    state.contentFrames += 1
+  }
+
   #parse(bytes: Buffer): Fields | undefined {
     const data = parseFrameData(this.state, bytes)
     if (data === undefined) return undefined

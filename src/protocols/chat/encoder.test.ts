@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { readerOf, requestOf, SETTLED } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { encodedBytes } from '../../../test/fixtures/protocols/encoded-bytes.ts'
 import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
@@ -49,7 +50,7 @@ function encoderFor(body: object) {
 function carry(body: object) {
   const adapter = encoderFor(body).translate(readerOf(EVENTS))
   const encoded = EVENTS.map(() => adapter.read(FRAME))
-  const emitted = Buffer.concat(encoded.flatMap(({ bytes }) => bytes ?? []))
+  const emitted = Buffer.concat(encoded.map(({ bytes }) => encodedBytes(bytes)))
   return { encoded, emitted: String(emitted), closing: String(adapter.close(SETTLED)) }
 }
 

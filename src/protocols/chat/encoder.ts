@@ -10,6 +10,7 @@ import {
 } from '../shared/codec-types.ts'
 import { createReplyCollector } from '../shared/collect-reply.ts'
 import { DONE_FRAME, dataFrame } from '../sse/frames.ts'
+import { RepeatedText } from '../sse/repeated-text.ts'
 import type { ChatDialect } from './dialects.ts'
 import { readReply } from './read-reply.ts'
 import { ChatTap } from './tap.ts'
@@ -63,11 +64,20 @@ export function createChatEncoder({ request, model, requestId, mint, now }: Chat
 function translateStream(reader: EventReader, stamp: ChunkStamp, wantsUsage: boolean): StreamAdapter {
   const writer = new ChunkWriter(stamp)
   const head = { id: stamp.id, created: stamp.created, systemFingerprint: undefined }
+  const repeated = new RepeatedText()
   return {
     state: reader.state,
     read(frame) {
       const events = reader.read(frame)
+      // A usage counts up to the text that it came with.
+      repeated.learn(frame, reader.repeatText && reader.state.usage === undefined ? onlyText(events) : undefined)
       return { bytes: writer.write(events), isContent: events.some(isContent) }
+    },
+    readRepeated(frames) {
+      const texts = repeated.take(frames)
+      if (texts.length === 0) return undefined
+      for (const text of texts) reader.repeatText?.(text)
+      return { bytes: writer.write(texts.map((text) => ({ type: 'text-delta', text }))), isContent: true }
     },
     close: (settled) => (wantsUsage ? closingWithUsage(stamp.model, head, settled) : DONE_FRAME),
   }
@@ -84,6 +94,12 @@ function translateReply(reader: EventReader, stamp: ChunkStamp): StreamAdapter {
     },
     close: (settled) => writeReply(collector.reply(), stamp, settled),
   }
+}
+
+/** The text of a message, where a frame had nothing else. */
+function onlyText(events: readonly TurnEvent[]): string | undefined {
+  const [event] = events
+  return events.length === 1 && event?.type === 'text-delta' && event.logprobs === undefined ? event.text : undefined
 }
 
 const isContent = (event: TurnEvent): boolean =>

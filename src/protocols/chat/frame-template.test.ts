@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { encodedBytes } from '../../../test/fixtures/protocols/encoded-bytes.ts'
 import type { Fields } from '../../lib/types.ts'
 import { FrameSplitter } from '../sse/frames.ts'
 import { chatDialect } from './dialects.ts'
@@ -155,14 +156,14 @@ function readStream(pieces: readonly Buffer[], publicModel: string, withTemplate
     let isContent = false
     for (;;) {
       if (tap.state.done || tap.state.invalid !== undefined || tap.state.error) break
-      let tapped = withTemplates ? tap.readTemplated(splitter) : undefined
+      let tapped = withTemplates ? tap.readRepeated(splitter) : undefined
       if (tapped) templatedFrames += String(tapped.bytes).split('data: ').length - 1
       else {
         const frame = splitter.next()
         if (!frame) break
         tapped = tap.read(frame)
       }
-      if (tapped.bytes) out.push(tapped.bytes)
+      out.push(encodedBytes(tapped.bytes))
       isContent ||= tapped.isContent
     }
     seen.push({ bytes: Buffer.concat(out).toString('latin1'), isContent, state: structuredClone(tap.state) })
@@ -210,7 +211,7 @@ describe('frames that match a template', () => {
     tap.read(Buffer.from(frame('a')))
     const read = Buffer.from(['é"', '\\', '', '漢'].map(frame).join(''))
     splitter.push(read)
-    const tapped = tap.readTemplated(splitter)
+    const tapped = tap.readRepeated(splitter)
     expect(tapped?.bytes).toBe(read)
     expect(tapped?.isContent).toBe(true)
     expect(tap.state.outputBytes).toBe(1 + 3 + 1 + 3)
@@ -230,9 +231,9 @@ describe('a frame that matches no template', () => {
     tap.read(begins('a'))
     tap.read(goesOn)
     splitter.push(Buffer.concat([goesOn, begins('b'), goesOn]))
-    expect(tap.readTemplated(splitter)?.bytes).toEqual(goesOn)
+    expect(tap.readRepeated(splitter)?.bytes).toEqual(goesOn)
     tap.read(splitter.next()!)
-    expect(tap.readTemplated(splitter)).toBeUndefined()
+    expect(tap.readRepeated(splitter)).toBeUndefined()
     // The second call came under the index of the first: it has one of its own now, and so has what belongs to it.
     expect(String(tap.read(splitter.next()!).bytes)).toContain('"index":1')
   })

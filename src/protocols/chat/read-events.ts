@@ -56,6 +56,13 @@ class ChatEventReader implements EventReader {
     return this.#events
   }
 
+  readonly repeatText = (text: string): void => {
+    const bytes = Buffer.byteLength(text)
+    this.#emittedBytes += bytes
+    this.state.outputBytes += bytes
+    this.state.contentFrames += 1
+  }
+
   #readChunk({ choices }: Fields): void {
     const { state } = this
     const joins = this.#options.dialect.splitsChoices && Array.isArray(choices)

@@ -265,7 +265,7 @@ function readFrames(route: (typeof ROADS)[number], stream: string, pieceBytes: n
   for (let at = 0; at < bytes.length && !isOver(); at += pieceBytes) {
     splitter.push(bytes.subarray(at, at + pieceBytes))
     while (!isOver()) {
-      const templated = adapter.readTemplated?.(splitter)
+      const templated = adapter.readRepeated?.(splitter)
       const next = templated ? undefined : splitter.next()
       if (!templated && !next) break
       sent += String((templated ?? adapter.read(next!)).bytes ?? '')

@@ -58,7 +58,7 @@ export class ChatTap implements StreamAdapter {
   }
 
   /** Passes on the next frames that differ from the last one only in their text, as one piece; undefined for none. */
-  readTemplated(frames: FrameSplitter): EncodedFrame | undefined {
+  readRepeated(frames: FrameSplitter): EncodedFrame | undefined {
     const template = this.#template
     const matching = template && frames.takeMatching(template)
     if (template === undefined || matching === undefined) return undefined

@@ -46,12 +46,12 @@ export class ChunkWriter {
   }
 
   /** The whole frames for these events; undefined for none. */
-  write(events: readonly TurnEvent[]): Buffer | undefined {
+  write(events: readonly TurnEvent[]): string | undefined {
     for (const event of events) this.#writeEvent(event)
     if (this.#frames === '') return undefined
-    const bytes = Buffer.from(this.#frames)
+    const frames = this.#frames
     this.#frames = ''
-    return bytes
+    return frames
   }
 
   #writeEvent(event: TurnEvent): void {

@@ -8,6 +8,7 @@ import {
   type ItemKind,
   isCall,
   nameOfCall,
+  OUR_EVENT_FIELDS,
   type OutputItem,
   type OutputPart,
   type PartKind,
@@ -298,13 +299,6 @@ function withProviderFields(fields: Fields, event: Fields | undefined): Fields {
   for (const name in event) if (!OUR_EVENT_FIELDS.has(name)) fields[name] = event[name]
   return fields
 }
-
-/** With `obfuscation`: padding hides text lengths from eavesdroppers, and a rewritten event has another length. */
-const OUR_EVENT_FIELDS = new Set([
-  ...['type', 'sequence_number', 'obfuscation', 'item_id', 'output_index', 'content_index', 'summary_index'],
-  ...['delta', 'text', 'refusal', 'arguments', 'input', 'name', 'logprobs', 'annotation', 'annotation_index'],
-  ...['response_id', '__proto__'],
-])
 
 // Items and parts.
 

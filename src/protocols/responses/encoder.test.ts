@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { encodedBytes } from '../../../test/fixtures/protocols/encoded-bytes.ts'
 import {
   callDelta,
   callEnd,
@@ -230,7 +231,7 @@ describe('a silence', () => {
   it('is broken by the opening, by the response again, and by empty deltas', () => {
     const encoder = openEncoder()
     const adapter = encoder.translate(eventReader())
-    const sent = [encoder.keepAlive(), encoder.keepAlive()]
+    const sent: unknown[] = [encoder.keepAlive(), encoder.keepAlive()]
     sent.push(adapter.read(frameOf(callStart(0))).bytes, encoder.keepAlive())
     sent.push(adapter.read(frameOf(callDelta(0, '{}'), callEnd(0))).bytes, encoder.keepAlive())
     sent.push(adapter.read(frameOf(text('Hi'))).bytes, encoder.keepAlive())
@@ -276,7 +277,7 @@ describe('a silence', () => {
     const waiting = adapter.read(frameOf(text('x'))).bytes
     expect(encoder.keepAlive()).toBeUndefined()
     stored = true
-    const bytes = Buffer.concat([waiting!, encoder.keepAlive()!])
+    const bytes = Buffer.concat([encodedBytes(waiting), encoder.keepAlive()!])
     expect(eventsOf(String(bytes)).map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2, 3, 4, 5])
   })
 

@@ -5,6 +5,7 @@ import { isFinal, type Problem, type ProblemCode, streamEnvelope } from '../../m
 import { isError, readError } from '../refusals/provider-error.ts'
 import {
   type CompactionReader,
+  type EncodedFrame,
   type EncodedReply,
   type EventReader,
   type MintIds,
@@ -14,12 +15,20 @@ import {
   type StreamAdapter,
 } from '../shared/codec-types.ts'
 import { DONE_FRAME } from '../sse/frames.ts'
+import { RepeatedText } from '../sse/repeated-text.ts'
 import { type CompactedOutput, compactedOutput } from './compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
 import { type EmitOptions, ItemEmitter, type ItemStatus, type Sealing } from './emit-items.ts'
 import { ItemBuilder } from './events-to-items.ts'
 import { requestedField } from './fields.ts'
-import { type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './item-events.ts'
+import {
+  type DeltaEvent,
+  type ItemEvent,
+  type ItemEventSource,
+  isCall,
+  isRepeatable,
+  nameOfCall,
+} from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
 import {
   type FramePlace,
@@ -178,7 +187,8 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   #adapt(source: ItemEventSource): StreamAdapter {
     const encode = this.#options.request.delivery === 'stream' ? encodeStream : encodeReply
     const answer = encode(source, this.#encodeOptions)
-    return { state: answer.state, read: answer.read, close: this.#closeWith(answer) }
+    const { state, read, readRepeated } = answer
+    return { state, read, readRepeated, close: this.#closeWith(answer) }
   }
 
   #closeWith(answer: EncodedAnswer): StreamAdapter['close'] {
@@ -254,7 +264,7 @@ interface AnswerSoFar {
 }
 
 /** An answer on its way to a Responses client. */
-export interface EncodedAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' | 'state'> {
+export interface EncodedAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' | 'readRepeated' | 'state'> {
   /** The last bytes, and the response as it ends. Only after `state.finished`. */
   end(settled: SettledCharge, at: AnswerEnd): { readonly bytes: Buffer; readonly state: ResponseState }
 }
@@ -287,22 +297,38 @@ export function encodeStream(source: ItemEventSource, options: EncodeOptions): E
     return text
   }
 
+  const encode = (events: readonly ItemEvent[]): EncodedFrame => {
+    let isContent = false
+    for (const event of events) {
+      const before = emitter.unsent.length
+      emitter.emit(event)
+      if (event.type === 'delta') isContent ||= emitter.unsent.length > before
+      else if (event.type === 'item-start') isContent ||= isCall(event.item.kind) && nameOfCall(event.item) !== ''
+    }
+    const ending = source.ending()
+    if (ending !== undefined) emitter.end(ending.kind)
+    if (emitter.unsent.length === 0 || (!hasOpened && !isContent)) return NOTHING_ENCODED
+    const bytes = writeUnsent()
+    emitter.unsent = []
+    return { bytes, isContent }
+  }
+
+  const repeated = new RepeatedText()
+  let last: DeltaEvent | undefined
+
   return {
     state: source.state,
     read(frame) {
-      let isContent = false
-      for (const event of source.read(frame)) {
-        const before = emitter.unsent.length
-        emitter.emit(event)
-        if (event.type === 'delta') isContent ||= emitter.unsent.length > before
-        else if (event.type === 'item-start') isContent ||= isCall(event.item.kind) && nameOfCall(event.item) !== ''
-      }
-      const ending = source.ending()
-      if (ending !== undefined) emitter.end(ending.kind)
-      if (emitter.unsent.length === 0 || (!hasOpened && !isContent)) return NOTHING_ENCODED
-      const bytes = Buffer.from(writeUnsent())
-      emitter.unsent = []
-      return { bytes, isContent }
+      const events = source.read(frame)
+      last = source.repeatDelta && source.state.usage === undefined ? onlyText(events) : undefined
+      repeated.learn(frame, last?.text)
+      return encode(events)
+    },
+    readRepeated(frames) {
+      const texts = repeated.take(frames)
+      if (texts.length === 0) return undefined
+      const { repeatDelta } = source
+      return encode(texts.map((text) => repeatDelta!(last!, text)))
     },
     end(settled, at) {
       // The end may be encoded twice, so the unsent events stay.
@@ -317,6 +343,12 @@ export function encodeStream(source: ItemEventSource, options: EncodeOptions): E
       return event && Buffer.from(frames.event(event))
     },
   }
+}
+
+/** The text of a message, where a frame had nothing else. */
+function onlyText(events: readonly ItemEvent[]): DeltaEvent | undefined {
+  const [event] = events
+  return events.length === 1 && isRepeatable(event) ? event : undefined
 }
 
 /** Encodes an answer as JSON: the client gets nothing before the whole. `events` were read from the source already. */

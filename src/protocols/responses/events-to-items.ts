@@ -1,10 +1,11 @@
 import { assertNever, type Fields } from '../../lib/types.ts'
 import type { CallStart, FinishReason, Opaque, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import type { EventReader } from '../shared/codec-types.ts'
-import { newStreamState } from '../shared/stream-state.ts'
+import { copyState, newStreamState } from '../shared/stream-state.ts'
 import type { EmitOptions } from './emit-items.ts'
 import {
   type AnswerEnding,
+  type DeltaEvent,
   type ItemEvent,
   type ItemEventSource,
   type ItemKind,
@@ -38,18 +39,33 @@ export class ItemBuilder implements ItemEventSource {
     this.#rawReasoning = rawReasoning
   }
 
+  get repeatDelta(): ItemEventSource['repeatDelta'] {
+    return this.#reader.repeatText && this.#repeatDelta
+  }
+
+  readonly #repeatDelta = (last: DeltaEvent, text: string): DeltaEvent => {
+    this.#reader.repeatText?.(text)
+    this.#copyState()
+    last.part.text += text
+    return { ...last, text }
+  }
+
   read(frame: Buffer): readonly ItemEvent[] {
     const queue = this.#queue
     for (const event of this.#reader.read(frame)) {
       // Only usage comes after the end.
       if (this.#ending === undefined && !queue.isOverLimit) this.#add(event)
     }
+    this.#copyState()
+    if (queue.isOverLimit) this.state.invalid = 'too many items'
+    return queue.take()
+  }
+
+  #copyState(): void {
     const { state } = this
-    Object.assign(state, this.#reader.state)
+    copyState(this.#reader.state, state)
     // The reader may hold events back too, so the bytes that the queue holds are added to its own.
     state.heldBytes = Math.min(state.heldBytes + this.#counts.heldBytes, state.outputBytes)
-    if (queue.isOverLimit) state.invalid = 'too many items'
-    return queue.take()
   }
 
   ending(): AnswerEnding | undefined {

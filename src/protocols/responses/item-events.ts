@@ -32,6 +32,23 @@ export interface AnnotationEvent {
   readonly index: number
 }
 
+/**
+ * The fields of events that we write ourselves. With `obfuscation`: padding hides text lengths from eavesdroppers, and a rewritten
+ * event has another length.
+ */
+export const OUR_EVENT_FIELDS: ReadonlySet<string> = new Set([
+  ...['type', 'sequence_number', 'obfuscation', 'item_id', 'output_index', 'content_index', 'summary_index'],
+  ...['delta', 'text', 'refusal', 'arguments', 'input', 'name', 'logprobs', 'annotation', 'annotation_index'],
+  ...['response_id', '__proto__'],
+])
+
+/** Whether a delta has more than its text and the fields that we write ourselves: nearly none has. */
+export function hasProviderFields(delta: Fields): boolean {
+  if (Array.isArray(delta.logprobs) && delta.logprobs.length > 0) return true
+  for (const name in delta) if (!OUR_EVENT_FIELDS.has(name)) return true
+  return false
+}
+
 const ITEM_KINDS = ['message', 'reasoning', 'function_call', 'custom_tool_call', 'compaction'] as const
 export type ItemKind = (typeof ITEM_KINDS)[number]
 
@@ -68,6 +85,8 @@ export interface OutputPart {
 /** Reads the answer of a lane of any protocol into item events. */
 export interface ItemEventSource {
   read(frame: Buffer): readonly ItemEvent[]
+  /** Reads the last frame, whose only event was `last`, with another text; undefined where that would not be all. */
+  readonly repeatDelta: ((last: DeltaEvent, text: string) => DeltaEvent) | undefined
   readonly state: StreamState
   /** Undefined until the lane has said that the answer is complete, or why it is not. */
   ending(): AnswerEnding | undefined
@@ -76,6 +95,10 @@ export interface ItemEventSource {
 export type AnswerEnding =
   | { readonly kind: 'completed' }
   | { readonly kind: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
+
+/** A plain text of a message. Not the whole text that ends a part: one like it would have to agree with it. */
+export const isRepeatable = (event: ItemEvent | undefined): event is DeltaEvent =>
+  event?.type === 'delta' && event.part.kind === 'output_text' && event.event === undefined && !event.part.isWhole
 
 export const isCall = (kind: ItemKind): kind is 'function_call' | 'custom_tool_call' =>
   kind === 'function_call' || kind === 'custom_tool_call'

@@ -5,6 +5,7 @@ import { JsonProgress } from '../json/syntax.ts'
 import type { StreamState } from '../shared/stream-state.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL } from '../tools/tool-names.ts'
 import {
+  hasProviderFields,
   ITEM_OF_PART,
   isCall,
   itemKindOf,
@@ -60,7 +61,8 @@ export class ItemParser {
     if (isReasoning(kind) && this.#isRepetition(kind, event)) return
     const received = this.#itemFor(kind, event)
     if (received === 'hosted') return
-    this.queue.append(received, this.queue.openPart(received, kind, partKeyOf(event, kind)), delta, event)
+    const part = this.queue.openPart(received, kind, partKeyOf(event, kind))
+    this.queue.append(received, part, delta, hasProviderFields(event) ? event : undefined)
   }
 
   /**

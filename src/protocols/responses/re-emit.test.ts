@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { encodedBytes } from '../../../test/fixtures/protocols/encoded-bytes.ts'
 import {
   bytesOf,
   eventsIn,
@@ -80,7 +81,10 @@ describe('a re-emitted stream', () => {
     const { bytes, isContent } = adapter.read(delta('x'))
     expect(isContent).toBe(true)
     expect(
-      eventsIn(Buffer.concat([opening, bytes!])).map(({ type, sequence_number }) => [sequence_number, type]),
+      eventsIn(Buffer.concat([opening, encodedBytes(bytes)])).map(({ type, sequence_number }) => [
+        sequence_number,
+        type,
+      ]),
     ).toEqual([
       [0, 'response.created'],
       [1, 'response.in_progress'],
@@ -180,9 +184,9 @@ describe('a re-emitted stream', () => {
     adapter.read(added(call('b', 'g'), 1))
     expect(adapter.read(words('b', 1, '{"b":1}')).bytes).toBeUndefined()
     expect(adapter.state).toMatchObject({ outputBytes: 1 + 7, heldBytes: 7 })
-    expect(eventsIn(adapter.read(words('a', 0, '{}')).bytes!)).toHaveLength(1)
+    expect(eventsIn(encodedBytes(adapter.read(words('a', 0, '{}')).bytes))).toHaveLength(1)
     const done = event('response.output_item.done', { output_index: 0, item: { ...call('a', 'f'), arguments: '{}' } })
-    expect(eventsIn(adapter.read(done).bytes!).map(({ type }) => type)).toEqual([
+    expect(eventsIn(encodedBytes(adapter.read(done).bytes)).map(({ type }) => type)).toEqual([
       'response.function_call_arguments.done',
       'response.output_item.done',
       'response.output_item.added',
@@ -198,7 +202,11 @@ describe('a re-emitted stream', () => {
     )
     adapter.read(event('response.reasoning_text.done', { item_id: 'r', output_index: 0, content_index: 0, text: 'hm' }))
     const { bytes } = adapter.read(delta('so', { item_id: 'm', output_index: 1 }))
-    expect(eventsIn(bytes!).at(-1)).toMatchObject({ type: 'response.output_text.delta', output_index: 1, delta: 'so' })
+    expect(eventsIn(encodedBytes(bytes)).at(-1)).toMatchObject({
+      type: 'response.output_text.delta',
+      output_index: 1,
+      delta: 'so',
+    })
     expect(adapter.state.heldBytes).toBe(0)
   })
 

@@ -8,6 +8,7 @@ import {
   type DeltaEvent,
   type ItemEvent,
   isCall,
+  isRepeatable,
   nameOfCall,
   type OutputItem,
   type OutputPart,
@@ -19,12 +20,20 @@ import { createItemEventReader, type ItemEventReader } from './read-stream.ts'
 export function createEventReader({ mint, origin }: ReaderOptions<ResponsesDialect>): EventReader {
   const items = createItemEventReader(origin, { functionsAreCustom: true })
   const converter = new EventConverter(items, mint)
+  let last: ItemEvent | undefined
+  const repeatText = (text: string): void => {
+    if (isRepeatable(last)) items.repeatDelta(last, text)
+  }
   return {
     state: items.state,
+    get repeatText() {
+      return isRepeatable(last) ? repeatText : undefined
+    },
     read(frame) {
       const wasOver = items.state.finished
       const received = items.read(frame)
       if (received.length === 0 && items.state.finished === wasOver) return NO_EVENTS
+      last = received[0]
       const events: TurnEvent[] = []
       for (const event of received) converter.convert(event, events)
       if (items.state.finished && !wasOver) converter.end(events)

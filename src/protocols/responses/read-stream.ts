@@ -3,11 +3,12 @@ import type { Usage } from '../../model/price.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import { agreeWithTotal, countOf, newStreamState, usageOfCounts } from '../shared/stream-state.ts'
 import { nameOfFrame, parseFrameData } from '../sse/frames.ts'
-import type { AnswerEnding, ItemEvent, ItemEventSource } from './item-events.ts'
+import type { AnswerEnding, DeltaEvent, ItemEvent, ItemEventSource } from './item-events.ts'
 import { ItemParser } from './parse-items.ts'
 
 /** Reads the answer of a lane that speaks Responses. */
 export interface ItemEventReader extends ItemEventSource {
+  repeatDelta(last: DeltaEvent, text: string): DeltaEvent
   /** Reads a whole response, such as a JSON answer. */
   readResponse(response: Fields): readonly ItemEvent[]
 }
@@ -65,6 +66,12 @@ export function createItemEventReader(origin: string, { functionsAreCustom = fal
   return {
     state,
     ending: () => ending,
+    repeatDelta(last, text) {
+      state.outputBytes += Buffer.byteLength(text)
+      state.contentFrames += 1
+      last.part.text += text
+      return { ...last, text }
+    },
     readResponse: (response) => readEnd(response, undefined),
     read(frame) {
       // Frames behind an end or a failure are not part of the answer.

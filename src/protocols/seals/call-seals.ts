@@ -34,6 +34,10 @@ export function keepSeals(reader: EventReader, keep: CallSeals['keep']): EventRe
   }
   return {
     state: reader.state,
+    // The text that it repeats was noticed.
+    get repeatText() {
+      return reader.repeatText
+    },
     read(frame) {
       const events = reader.read(frame)
       for (const event of events) notice(event)

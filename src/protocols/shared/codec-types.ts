@@ -36,8 +36,8 @@ export interface ReceivedReply {
 /** Turns the frames of one lane's answer into the client's bytes. */
 export interface StreamAdapter {
   read(frame: Buffer): EncodedFrame
-  /** The next frames that differ from the last one only in their text, as one piece; undefined for none. Only the Chat relay has it. */
-  readTemplated?(frames: FrameSplitter): EncodedFrame | undefined
+  /** The next frames that differ from the last one only in their text, as one piece; undefined for none. */
+  readonly readRepeated?: ((frames: FrameSplitter) => EncodedFrame | undefined) | undefined
   readonly state: StreamState
   /** The end of a complete answer: the last bytes of a stream, or the JSON body. Only after `state.finished`. */
   close(settled: SettledCharge): Buffer
@@ -53,8 +53,8 @@ export interface CompactedSize {
 }
 
 export interface EncodedFrame {
-  /** Undefined when nothing of it is for the client, or not yet. */
-  readonly bytes: Buffer | undefined
+  /** Undefined when nothing of it is for the client, or not yet. Texts of one read become bytes together, which is cheaper. */
+  readonly bytes: Buffer | string | undefined
   /** There is text, reasoning, a refusal or a tool call in the bytes. */
   readonly isContent: boolean
 }
@@ -76,6 +76,8 @@ export type EncodedReply =
 export interface EventReader {
   /** Reads one whole frame. Comments, pings and unknown frames give no events. */
   read(frame: Buffer): readonly TurnEvent[]
+  /** Counts the last frame, whose only event was a text, with another text; undefined where that would not be all. */
+  readonly repeatText?: ((text: string) => void) | undefined
   readonly state: StreamState
 }
 

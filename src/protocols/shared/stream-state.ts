@@ -47,6 +47,22 @@ export const newStreamState = (): StreamState => ({
   invalid: undefined,
 })
 
+/** Field by field: a generic copy takes as long as parsing a small frame. */
+export function copyState(from: StreamState, to: StreamState): void {
+  to.usage = from.usage
+  to.usageIsFinal = from.usageIsFinal
+  to.countedBytes = from.countedBytes
+  to.inputCounted = from.inputCounted
+  to.outputBytes = from.outputBytes
+  to.contentFrames = from.contentFrames
+  to.calls = from.calls
+  to.heldBytes = from.heldBytes
+  to.finished = from.finished
+  to.done = from.done
+  to.error = from.error
+  to.invalid = from.invalid
+}
+
 /**
  * Records the usage that a frame has reported, after the rest of the frame was read. It is final when it came with the finish
  * or behind it, and when no more output came between it and the finish.

@@ -34,6 +34,11 @@ class RestoringReader implements EventReader {
     this.#names = names
   }
 
+  /** Nothing in a text depends on tools. */
+  get repeatText() {
+    return this.#reader.repeatText
+  }
+
   read(frame: Buffer): readonly TurnEvent[] {
     const { state } = this
     state.outputBytes -= this.#addedBytes

@@ -5,6 +5,7 @@ import type { Protocol } from '../../../src/model/turn.ts'
 import type { ClientEncoder, EncodedFrame, StreamAdapter } from '../../../src/protocols/shared/codec-types.ts'
 import { FrameSplitter } from '../../../src/protocols/sse/frames.ts'
 import { SETTLED } from '../../fixtures/protocols/chat/translate.ts'
+import { encodedBytes } from '../../fixtures/protocols/encoded-bytes.ts'
 import { deliveredIn, deliveredInJson } from '../../translation-gaps/turns.ts'
 
 /** What a client got of a stream, and how it ended for it. */
@@ -31,9 +32,9 @@ export function playEncoder(
   for (const piece of pieces) {
     splitter.push(piece)
     while (!state.done && state.invalid === undefined && state.error === undefined) {
-      const encoded = adapter.readTemplated?.(splitter) ?? readNext(adapter, splitter.next())
+      const encoded = adapter.readRepeated?.(splitter) ?? readNext(adapter, splitter.next())
       if (encoded === undefined) break
-      if (encoded.bytes !== undefined) emitted.push(encoded.bytes)
+      emitted.push(encodedBytes(encoded.bytes))
       hasContent ||= encoded.isContent
     }
     const silence = at++ % silentIn === 0 && !state.finished ? encoder.keepAlive() : undefined

@@ -33,7 +33,7 @@ const dialect = (wire) => codecs.dialect(wire, 'openai')
 const reader = (wire) => codecs.createEventReader({ dialect: dialect(wire), origin: 'lane' }, mint)
 
 const ROUTES = [
-  { name: 'Chat, relayed', lane: 'chat', open: () => chatEncoder().relay({ model: 'c', dialect: dialect('chat') }) },
+  { name: 'Chat, relayed', lane: 'chat', open: () => chatEncoder().relay({ dialect: dialect('chat') }) },
   {
     name: 'Responses, re-emitted',
     lane: 'responses',

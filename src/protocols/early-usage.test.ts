@@ -19,7 +19,6 @@ const mint = countedIds()
 const listeners = {
   'chat, relayed': () =>
     new ChatTap({
-      laneModel: 'm',
       publicModel: 'm',
       dialect: chatDialect('generic'),
       mint,
@@ -87,7 +86,6 @@ describe.each(['chat, relayed', 'chat, translated'] as const)('%s', (name) => {
 
 it('a relay waits for the finish of every choice', () => {
   const options = {
-    laneModel: 'm',
     publicModel: 'm',
     dialect: chatDialect('generic'),
     mint,

@@ -18,8 +18,6 @@ import { type ChunkStamp, ChunkWriter, closingWithUsage, writeReply } from './wr
 
 /** A lane that speaks Chat itself: its frames are relayed, and repaired where clients need it. */
 interface ChatLane {
-  /** The name that the lane has for the model. */
-  readonly model: string
   readonly dialect: ChatDialect
 }
 
@@ -49,8 +47,7 @@ export function createChatEncoder({ request, model, requestId, mint, now }: Chat
      * ends would pass for a whole answer.
      */
     fail: (problem) => dataFrame(streamEnvelope(problem, requestId)),
-    relay: ({ model: laneModel, dialect }) =>
-      new ChatTap({ laneModel, publicModel: model, dialect, mint, request, now }),
+    relay: ({ dialect }) => new ChatTap({ publicModel: model, dialect, mint, request, now }),
     relayReply: (reply, { dialect }) => readReply(reply, { dialect, mint, request }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }

@@ -135,7 +135,6 @@ const tapOf = (publicModel: string) => {
   let calls = 0
   const mint = { completionId: () => 'minted', callId: () => `call_${calls++}` }
   return new ChatTap({
-    laneModel: 'lane',
     publicModel,
     dialect: chatDialect('generic'),
     mint,

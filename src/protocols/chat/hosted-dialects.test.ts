@@ -121,7 +121,7 @@ function replied(dialect: string, choices: readonly object[]) {
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   if (scanned.kind !== 'scanned') throw new Error('not JSON')
   const body = { bytes, members: scanned.members }
-  const reply = encoderFor(false).relayReply({ body, value }, { model: 'lane', dialect: chatDialect(dialect) })
+  const reply = encoderFor(false).relayReply({ body, value }, { dialect: chatDialect(dialect) })
   return reply.kind === 'reply' ? (JSON.parse(String(reply.close(SETTLED))) as { choices: Fields[] }) : reply
 }
 

@@ -15,7 +15,6 @@ function relayed(value: object) {
   const reply = encoder.relayReply(
     { body: { bytes, members: scanned.members }, value },
     {
-      model: 'lane',
       dialect: chatDialect('generic'),
     },
   )

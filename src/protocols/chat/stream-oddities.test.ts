@@ -250,7 +250,7 @@ function adapterOn(route: (typeof ROADS)[number]): StreamAdapter {
   const mint = countedIds()
   const encoder = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
   const dialect = chatDialect('generic')
-  if (route === 'relay') return encoder.relay({ model: 'lane', dialect })
+  if (route === 'relay') return encoder.relay({ dialect })
   const reader = createEventReader({ dialect, origin: 'lane', mint })
   return encoder.translate(restoreTools(reader, createToolNames([], { custom: 'as-function', namespace: 'flat' })))
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { chunk, frame } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { FrameSplitter } from '../sse/frames.ts'
 import { chatDialect } from './dialects.ts'
 import { ChatTap } from './tap.ts'
 
 const mint = { completionId: () => 'minted', callId: () => 'call_minted' }
 const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
   new ChatTap({
-    laneModel: 'lane',
     publicModel,
     dialect: chatDialect(dialect),
     mint,
@@ -30,9 +30,20 @@ describe('the chat tap', () => {
 
   it('renames where a server writes the member with spaces', () => {
     const bytes = Buffer.from(
-      'data: {"id":"c1", "model": "lane", "choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}\n\n',
+      'data: {"id":"c1", "object": "chat.completion.chunk", "created": 1, "model": "lane", "choices":[{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":null}]}\n\n',
     )
-    expect(JSON.parse(String(tapOf().read(bytes).bytes).slice(6))).toMatchObject({ model: 'public' })
+    expect(String(tapOf().read(bytes).bytes)).toBe(String(bytes).replace('"lane"', '"public"'))
+  })
+
+  it('renames a dated version of the model, and does not parse the frames that follow it', () => {
+    const bytes = frame({ ...chunk({ content: 'x' }), model: 'lane-2026-08-06' })
+    const tap = tapOf()
+    tap.read(frame(chunk({ role: 'assistant', content: '' })))
+    tap.read(bytes)
+    const splitter = new FrameSplitter({ frameBytesMax: 1000 })
+    splitter.push(Buffer.concat([bytes, bytes]))
+    const renamed = String(bytes).replace('lane-2026-08-06', 'public')
+    expect(String(tap.readRepeated(splitter)?.bytes)).toBe(renamed + renamed)
   })
 
   it('knows content from a head: role, empty text and finish are none', () => {

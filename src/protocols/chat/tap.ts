@@ -11,7 +11,6 @@ import { UsageReader } from './usage.ts'
 import { closingWithUsage, type StreamHead } from './write-events.ts'
 
 export interface ChatTapOptions extends RelayOptions {
-  readonly laneModel: string
   readonly publicModel: string
 }
 
@@ -26,15 +25,17 @@ export class ChatTap implements StreamAdapter {
   readonly #options: ChatTapOptions
   readonly #usage = new UsageReader()
   readonly #repair: ChunkRepair
-  /** The member with the model's name as the lane and as the client has it: in Latin-1, which has a character for each byte. */
-  #laneMember = ''
+  /** The provider's name for the model in the last frame: often another one than it was called by, such as a dated version. */
+  #providerModel: string | undefined
+  /** The member with this name, and with the public one: in Latin-1, which has a character for each byte. */
+  #providerMember = ''
   #publicMember = ''
   /** What the usage chunk, which is written after the settle, repeats of the stream. */
   #head: StreamHead | undefined
   /** The template of the last parsed frame. */
   #template: FrameTemplate | undefined
   #unmatchedTemplates = 0
-  /** The last parsed frame has the lane's name for the model, and gets the public one. */
+  /** The last parsed frame has the provider's name for the model, and gets the public one. */
   #renames = false
 
   constructor(options: ChatTapOptions) {
@@ -124,23 +125,27 @@ export class ChatTap implements StreamAdapter {
    * only found where it is a member. Where a server spells it differently, or writes it twice, the frame has to be rewritten.
    */
   #canRename(frame: Buffer, model: unknown): boolean {
-    const { laneModel, publicModel } = this.#options
-    if (this.#laneMember === '') {
-      this.#laneMember = modelMember(laneModel)
-      this.#publicMember = modelMember(publicModel)
+    if (typeof model !== 'string') return false
+    if (model !== this.#providerModel) {
+      this.#providerModel = model
+      // Python writes a space behind a colon.
+      const colon = frame.includes('"model": "') ? ': ' : ':'
+      this.#providerMember = modelMember(model, colon)
+      this.#publicMember = modelMember(this.#options.publicModel, colon)
     }
-    const member = this.#laneMember
+    const member = this.#providerMember
     const at = frame.indexOf(member, 0, 'latin1')
-    return at !== -1 && model === laneModel && frame.indexOf(member, at + member.length, 'latin1') === -1
+    return at !== -1 && frame.indexOf(member, at + member.length, 'latin1') === -1
   }
 
   /** Takes one frame, or several that all have the member as the frame had that `#canRename` saw last. */
   #renamed(frames: Buffer): Buffer {
-    return Buffer.from(frames.toString('latin1').split(this.#laneMember).join(this.#publicMember), 'latin1')
+    return Buffer.from(frames.toString('latin1').split(this.#providerMember).join(this.#publicMember), 'latin1')
   }
 }
 
-const modelMember = (model: string): string => Buffer.from(`"model":${JSON.stringify(model)}`).toString('latin1')
+const modelMember = (model: string, colon: string): string =>
+  Buffer.from(`"model"${colon}${JSON.stringify(model)}`).toString('latin1')
 
 /** `"` is escaped inside strings, so this matches only a real member name. */
 const NAME = Buffer.from('"arguments"')

@@ -34,7 +34,6 @@ const STREAMS: Record<UsagePlace, (delivered: Fields) => Fields[]> = {
 function relayed(row: UsageRow): { usage: Usage | undefined; sent: string } {
   const mint = countedIds()
   const tap = new ChatTap({
-    laneModel: 'l',
     publicModel: 'p',
     dialect: chatDialect(row.dialect),
     mint,

@@ -76,12 +76,7 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
 
     const isRelayed = () => {
       const encoder = chatEncoder('stream')
-      const played = playEncoder(
-        encoder,
-        encoder.relay({ model: 'lane', dialect: chatDialect('generic') }),
-        piecesOf(bytes),
-        50,
-      )
+      const played = playEncoder(encoder, encoder.relay({ dialect: chatDialect('generic') }), piecesOf(bytes), 50)
       expect(played.emitted.length).toBeLessThan(bytes.length * 20)
     }
     if (wire === 'chat') it('is relayed', isRelayed)

@@ -54,7 +54,7 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
   }
   if (wire === 'chat') {
     const encoder = chatEncoder('stream')
-    const played = playEncoder(encoder, encoder.relay({ model: 'lane', dialect: chatDialect(dialect) }), pieces, 9)
+    const played = playEncoder(encoder, encoder.relay({ dialect: chatDialect(dialect) }), pieces, 9)
     judgeRelay(played)
     tally.count(`relayed: ${played.end}`)
   }

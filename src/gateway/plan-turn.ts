@@ -155,6 +155,7 @@ export function planAdmission(
       plan: plan?.id,
       allowances: windows === undefined ? caps : [...windows, ...caps],
       claim,
+      delivery: request.delivery,
       limits: limitsForTurn(services.limits, caller, { model: model.id, tokens }),
     },
   }

@@ -24,7 +24,7 @@ const HEADROOM_TURNS = 20
 
 /**
  * How long a hold and an end wait for other operations, so that they share a commit: a hold has the time until the first content, and
- * an end delays the last bytes of its answer. A turn that runs alone waits for nothing.
+ * an end delays the last bytes of its answer. A turn that runs alone waits for nothing but its own end.
  */
 const HOLD_PATIENCE_MS = 5
 const END_PATIENCE_MS = 2
@@ -43,7 +43,10 @@ export function admit(core: LedgerCore, request: AdmitRequest, check: CallerChec
   const { requestId, account } = request
   const { receipt, cap, heldAmount, changes } = outcome
   core.attended.add(requestId)
-  const durable = core.batcher.enqueue(account, changes, core.attended.size > 1 ? HOLD_PATIENCE_MS : 0)
+  // Nothing of a JSON answer leaves before its end, which comes with an operation of its own.
+  const waitsAlone = request.delivery === 'json'
+  const patienceMs = waitsAlone || core.attended.size > 1 ? HOLD_PATIENCE_MS : 0
+  const durable = core.batcher.enqueue(account, changes, { patienceMs, waitsAlone })
   const placed: PlacedHold = { requestId, account, heldAmount, durable, isWritten: false }
   void durable.then(() => {
     placed.isWritten = true
@@ -162,7 +165,7 @@ export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<Recorde
   }
   if (closed.kind !== 'closed') return closed
   const patienceMs = core.attended.size > 1 ? END_PATIENCE_MS : 0
-  const durability = await core.batcher.enqueue(turn.account, closed.changes, patienceMs)
+  const durability = await core.batcher.enqueue(turn.account, closed.changes, { patienceMs })
   // A lost end is recorded again, and needs its marks then.
   if (durability === 'lost') return { kind: 'lost' }
   if (durability === 'refused') return { kind: 'broken' }

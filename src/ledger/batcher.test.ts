@@ -179,7 +179,7 @@ describe('a patient operation', () => {
 
   it('waits for others that come often, and is written with the first impatient one', async () => {
     const { batcher, recorded, write } = await atInterval(1000)
-    const hold = batcher.enqueue(ONE, [change], 60_000)
+    const hold = batcher.enqueue(ONE, [change], { patienceMs: 60_000 })
     await write()
     expect(recorded).toEqual([])
     void batcher.enqueue(OTHER, [change])
@@ -195,7 +195,7 @@ describe('a patient operation', () => {
     ['the ledger closes', (batcher: Batcher) => void batcher.idle()],
   ])('is written at once when %s', async (_when, hurry) => {
     const { batcher, recorded, write } = await atInterval(1000)
-    const hold = batcher.enqueue(ONE, [change], 60_000)
+    const hold = batcher.enqueue(ONE, [change], { patienceMs: 60_000 })
     hurry(batcher)
     await write()
     expect(await hold).toBe('durable')
@@ -217,7 +217,7 @@ describe('a patient operation', () => {
 
   it('is written when its time is over', async () => {
     const { batcher, recorded, write } = await atInterval(1000)
-    const hold = batcher.enqueue(ONE, [change], 5)
+    const hold = batcher.enqueue(ONE, [change], { patienceMs: 5 })
     await vi.waitFor(async () => {
       await write()
       expect(recorded).toEqual([1])
@@ -227,9 +227,20 @@ describe('a patient operation', () => {
 
   it('does not wait where others come rarely', async () => {
     const { batcher, recorded, write } = await atInterval(50_000)
-    void batcher.enqueue(ONE, [change], 5)
+    void batcher.enqueue(ONE, [change], { patienceMs: 5 })
     await write()
     expect(recorded).toEqual([1])
+  })
+
+  it('waits where others come rarely, if the next one is its own end', async () => {
+    const { batcher, recorded, write } = await atInterval(50_000)
+    const hold = batcher.enqueue(ONE, [change], { patienceMs: 60_000, waitsAlone: true })
+    await write()
+    expect(recorded).toEqual([])
+    const end = batcher.enqueue(ONE, [change])
+    await write()
+    expect(await Promise.all([hold, end])).toEqual(['durable', 'durable'])
+    expect(recorded).toEqual([2])
   })
 
   it('does not wait where the batches are large anyway', async () => {
@@ -237,14 +248,14 @@ describe('a patient operation', () => {
     const many = Array.from({ length: 4 }, () => batcher.enqueue(ONE, [change]))
     await write()
     await Promise.all(many)
-    void batcher.enqueue(ONE, [change], 60_000)
+    void batcher.enqueue(ONE, [change], { patienceMs: 60_000 })
     await write()
     expect(recorded).toEqual([4, 1])
   })
 
   it('is lost with the batch that failed before it', async () => {
     const { batcher } = await atInterval(1000)
-    const hold = batcher.enqueue(ONE, [change], 60_000)
+    const hold = batcher.enqueue(ONE, [change], { patienceMs: 60_000 })
     batcher.fail(new Error('memory is wrong'))
     expect(await hold).toBe('lost')
     await batcher.idle()
@@ -255,7 +266,7 @@ describe('a patient operation', () => {
     refuse([ONE])
     const first = batcher.enqueue(ONE, [change])
     await new Promise((resolve) => setImmediate(resolve))
-    const patient = batcher.enqueue(ONE, [change], 50)
+    const patient = batcher.enqueue(ONE, [change], { patienceMs: 50 })
     await write()
     expect(await Promise.all([first, patient])).toEqual(['refused', 'refused'])
     const idle = batcher.idle()
@@ -294,7 +305,13 @@ it('resolves every promise under random operations, and writes one batch at a ti
     // With nothing more to come, what came before is written too.
     if (step % 10 === 0) await Promise.all(promises.splice(0))
     const what = random()
-    if (what < 0.6) promises.push(batcher.enqueue(random() < 0.5 ? ONE : OTHER, [change], random() < 0.5 ? 5 : 0))
+    if (what < 0.6)
+      promises.push(
+        batcher.enqueue(random() < 0.5 ? ONE : OTHER, [change], {
+          patienceMs: random() < 0.5 ? 5 : 0,
+          waitsAlone: random() < 0.3,
+        }),
+      )
     else if (what < 0.7) batcher.hurry()
     else if (what < 0.75) batcher.mark({ node: 1, at: 1, packed: new Uint8Array() })
     else if (what < 0.82) promises.push(batcher.recorded())

@@ -43,12 +43,16 @@ interface BatcherOptions {
   onFailure(error: unknown, failuresBefore: number): void
 }
 
+/** How long an operation may wait for others, so that they share a commit. */
+interface Patience {
+  readonly patienceMs: number
+  /** It waits even where no other operation is expected in time. */
+  readonly waitsAlone?: boolean
+}
+
 export interface Batcher {
-  /**
-   * Adds to the next batch, which may be written up to `patienceMs` later. The promise never rejects. After a failure everything is
-   * lost at once.
-   */
-  enqueue(account: AccountRow, changes: readonly Change[], patienceMs?: number): Promise<Durability>
+  /** Adds to the next batch. The promise never rejects. After a failure everything is lost at once. */
+  enqueue(account: AccountRow, changes: readonly Change[], patience?: Patience): Promise<Durability>
   /** Writes the next batch without waiting for more operations. */
   hurry(): void
   /** Goes along with the next batch; only the newest marks are kept. */
@@ -192,7 +196,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   }
 
   return {
-    enqueue(account, changes, patienceMs = 0) {
+    enqueue(account, changes, { patienceMs, waitsAlone = false } = IMPATIENT) {
       if (failed) return LOST
       return new Promise((resolve) => {
         gathering.operations.push({ account, changes, durability: 'durable', resolve })
@@ -200,7 +204,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
         averageInterval += (Math.min(now - lastEnqueuedAt, PAUSE_MICROS) - averageInterval) * NEWEST_SHARE
         lastEnqueuedAt = now
         const patience = patienceMs * 1000
-        const waits = averageInterval < patience && lastBatchSize < SHARED_ENOUGH
+        const waits = (waitsAlone || averageInterval < patience) && lastBatchSize < SHARED_ENOUGH
         const due = waits ? now + patience : NOW
         if (due >= dueAt) return
         dueAt = due
@@ -234,6 +238,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   }
 }
 
+const IMPATIENT: Patience = { patienceMs: 0 }
 const LOST: Promise<Durability> = Promise.resolve('lost')
 const DURABLE: Promise<Durability> = Promise.resolve('durable')
 

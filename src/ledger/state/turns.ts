@@ -4,6 +4,7 @@ import type { Ending, Owed } from '../../model/ending.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../../model/ids.ts'
 import { type NanoUsd, ZERO } from '../../model/money.ts'
 import { type ChosenCapTerms, type HoldTerms, heldAmountFor, inputTokensOf, tokensCovered } from '../../model/price.ts'
+import type { Delivery } from '../../model/turn.ts'
 import {
   allowanceStatusOf,
   assertHoldCounted,
@@ -53,6 +54,8 @@ export interface AdmitRequest {
   /** The plan that a builder key's windows belong to. */
   readonly plan?: string | undefined
   readonly claim: ClaimRequest | undefined
+  /** Of a JSON answer nothing is delivered before its end. */
+  readonly delivery?: Delivery | undefined
 }
 
 /** When an operation is decided: ledger time, and monotonic time for the limits. */

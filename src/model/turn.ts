@@ -14,7 +14,12 @@ export interface ChatRequest extends AnyRequest {
   readonly wantsUsage: boolean
   /** It uses the older `functions` instead of `tools`, and expects calls as `function_call`. */
   readonly functionForm: boolean
+  /** What its messages have that some servers would refuse. */
+  readonly messageSigns: ReadonlySet<MessageSign>
 }
+
+/** A message of a developer, with a name, with a call or its result, or of an assistant. */
+export type MessageSign = 'developer' | 'name' | 'call' | 'assistant'
 
 /** `body` is expanded: it contains what it referred to by id, and a summary in the place of a sealed compaction. */
 export interface ResponsesRequest extends AnyRequest {

@@ -26,6 +26,21 @@ describe('what a provider has seen of a conversation', () => {
     expect(seen.seenTokens(talk(long('a')))).toBe(CACHED_BYTES_MIN / 4)
   })
 
+  it('is remembered the same, whether it was compared with earlier turns before or not', () => {
+    const first = talk(long('a'))
+    seen.seenTokens(first)
+    seen.remember(first)
+    const second = talk(long('a') + long('b'))
+    expect(seen.seenTokens(second)).toBe(CACHED_BYTES_MIN / 4)
+    seen.digest(second, { isWanted: true })
+    seen.remember(second)
+    expect(seen.seenTokens(talk(long('a') + long('b') + long('c')))).toBe((2 * CACHED_BYTES_MIN) / 4)
+    const same = talk(long('a') + long('b'))
+    expect(seen.seenTokens(same)).toBe((2 * CACHED_BYTES_MIN) / 4)
+    seen.remember(same)
+    expect(seen.seenTokens(talk(long('a') + long('b')))).toBe((2 * CACHED_BYTES_MIN) / 4)
+  })
+
   it('is as many tokens as that turn was taken for: the data of a picture is not as many as it has bytes', () => {
     seen.remember({ ...talk(long('a', 100)), tokens: 1500 })
     expect(seen.seenTokens(talk(long('a', 100) + long('b')))).toBe(1500)

@@ -23,6 +23,8 @@ export interface SentPrompt {
   messages: Buffer
   /** The estimated tokens of the messages. */
   readonly tokens: number
+  /** The hash of its beginning, as far as it was compared with earlier turns. */
+  hashed?: { readonly hash: Hash; readonly bytes: number } | undefined
   /** Set once the bytes are released. */
   digested?: Digested | undefined
 }
@@ -49,17 +51,20 @@ export function createSeenPrefixes({ nowMicros }: { nowMicros(): number }): Seen
   const owners = createLruMap<string, readonly SeenTurn[]>(OWNERS_MAX)
   const livingOf = (owner: string) => (owners.get(owner) ?? []).filter(({ at }) => nowMicros() - at < LIFE_MICROS)
   return {
-    seenTokens({ owner, preamble, messages }) {
-      const candidates = livingOf(owner).filter(({ bytes }) => bytes <= messages.length)
-      return longestOf(candidates, preamble, messages)
+    seenTokens(prompt) {
+      const candidates = livingOf(prompt.owner).filter(({ bytes }) => bytes <= prompt.messages.length)
+      return candidates.length === 0 ? 0 : tokensOfLongest(candidates, prompt)
     },
     remember(prompt) {
-      const { owner, tokens, digested = digestOf(prompt) } = prompt
+      const { owner, tokens } = prompt
+      prompt.digested ??= digestOf(prompt)
+      const { digested } = prompt
       const others = livingOf(owner).filter((turn) => turn.digest !== digested.digest)
       owners.set(owner, [{ ...digested, tokens, at: nowMicros() }, ...others].slice(0, TURNS_AN_OWNER_MAX))
     },
     digest(prompt, { isWanted }) {
-      if (isWanted) prompt.digested = digestOf(prompt)
+      if (isWanted) prompt.digested ??= digestOf(prompt)
+      prompt.hashed = undefined
       prompt.preamble = []
       prompt.messages = NOTHING
     },
@@ -68,8 +73,9 @@ export function createSeenPrefixes({ nowMicros }: { nowMicros(): number }): Seen
 
 const NOTHING = Buffer.alloc(0)
 
-function digestOf({ preamble, messages }: SentPrompt): Digested {
-  return { bytes: messages.length, digest: beginHash(preamble).update(messages).digest('base64') }
+function digestOf({ preamble, messages, hashed }: SentPrompt): Digested {
+  const hash = hashed?.hash ?? beginHash(preamble)
+  return { bytes: messages.length, digest: hash.update(messages.subarray(hashed?.bytes ?? 0)).digest('base64') }
 }
 
 function beginHash(preamble: readonly Buffer[]): Hash {
@@ -78,16 +84,17 @@ function beginHash(preamble: readonly Buffer[]): Hash {
   return hash
 }
 
-/** One pass over the bytes, however many lengths are asked for. */
-function longestOf(candidates: readonly SeenTurn[], preamble: readonly Buffer[], messages: Buffer): number {
-  if (candidates.length === 0) return 0
+/** One pass over the bytes, however many lengths are asked for; the digest of the whole goes on from there. */
+function tokensOfLongest(candidates: SeenTurn[], prompt: SentPrompt): number {
+  const { messages, preamble } = prompt
   const hash = beginHash(preamble)
-  let tokensOfLongest = 0
-  let hashed = 0
-  for (const { bytes, tokens, digest } of [...candidates].sort((one, other) => one.bytes - other.bytes)) {
-    hash.update(messages.subarray(hashed, bytes))
-    hashed = bytes
-    if (hash.copy().digest('base64') === digest) tokensOfLongest = tokens
+  let longest = 0
+  let hashedBytes = 0
+  for (const { bytes, tokens, digest } of candidates.sort((one, other) => one.bytes - other.bytes)) {
+    hash.update(messages.subarray(hashedBytes, bytes))
+    hashedBytes = bytes
+    if (hash.copy().digest('base64') === digest) longest = tokens
   }
-  return tokensOfLongest
+  prompt.hashed = { hash, bytes: hashedBytes }
+  return longest
 }

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
-import type { ChatRequest, OtherInput } from '../../model/turn.ts'
+import type { ChatRequest, MessageSign, OtherInput } from '../../model/turn.ts'
 import {
   checkEach,
   checkMaybeText,
@@ -72,6 +72,7 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       functionForm: (functions?.length ?? 0) > 0,
+      messageSigns: messages.signs,
       // `max_completion_tokens` is the newer name and wins; each client sends the one that it knows.
       outputCap: (newerCap ?? olderCap ?? undefined) as number | undefined,
       outputCapParam: isAbsent(newerCap) && !isAbsent(olderCap) ? 'max_tokens' : 'max_completion_tokens',
@@ -137,6 +138,7 @@ interface ReadMessages {
   /** A message has a list of calls, which may be empty, or a call. */
   readonly hasCalls: boolean
   readonly hasCustom: boolean
+  readonly signs: ReadonlySet<MessageSign>
   /** By the index of a message: what some server would refuse in it. Undefined where there is nothing of the kind. */
   readonly changes: ReadonlyMap<number, MessageChanges> | undefined
 }
@@ -158,12 +160,16 @@ function readMessages(messages: unknown, others: OtherInput[]): ReadMessages | R
   let calls = 0
   let hasCalls = false
   let hasCustom = false
+  const signs = new Set<MessageSign>()
   let changes: Map<number, MessageChanges> | undefined
   for (let at = 0; at < messages.length; at++) {
     const found = checkMessage(at, messages[at], others)
     if (found) return refused(found)
     const message = messages[at] as Fields
-    const { tool_calls: list, function_call: call } = message
+    const { role, name, tool_calls: list, function_call: call } = message
+    if (role === 'assistant' || role === 'developer') signs.add(role)
+    if (!isAbsent(name)) signs.add('name')
+    if (list !== undefined || message.tool_call_id !== undefined) signs.add('call')
     if (Array.isArray(list)) {
       hasCalls = true
       calls += list.length
@@ -178,7 +184,7 @@ function readMessages(messages: unknown, others: OtherInput[]): ReadMessages | R
     changes ??= new Map()
     changes.set(at, changed)
   }
-  return { kind: 'read', count: messages.length, calls, hasCalls, hasCustom, changes }
+  return { kind: 'read', count: messages.length, calls, hasCalls, hasCustom, signs, changes }
 }
 
 function checkMessage(at: number, message: unknown, others: OtherInput[]): Problem | undefined {

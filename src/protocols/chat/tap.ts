@@ -27,14 +27,16 @@ export class ChatTap implements StreamAdapter {
   readonly #repair: ChunkRepair
   /** The provider's name for the model in the last frame: often another one than it was called by, such as a dated version. */
   #providerModel: string | undefined
-  /** The member with this name, and with the public one: in Latin-1, which has a character for each byte. */
-  #providerMember = ''
-  #publicMember = ''
+  /** The member with this name, and with the public one. */
+  #providerMember: Buffer = NOTHING
+  #publicMember: Buffer = NOTHING
   /** What the usage chunk, which is written after the settle, repeats of the stream. */
   #head: StreamHead | undefined
   /** The template of the last parsed frame. */
   #template: FrameTemplate | undefined
   #unmatchedTemplates = 0
+  /** The last parsed frame has arguments of calls. */
+  #hasCalls = false
   /** The last parsed frame has the provider's name for the model, and gets the public one. */
   #renames = false
 
@@ -70,7 +72,7 @@ export class ChatTap implements StreamAdapter {
     template.textBytes = 0
     template.contentFrames = 0
     this.#unmatchedTemplates = 0
-    for (const text of argumentsIn(matching)) this.#repair.addArguments(text)
+    if (this.#hasCalls) for (const text of argumentsIn(matching)) this.#repair.addArguments(text)
     state.invalid ??= this.#repair.fault
     return { bytes: this.#renames ? this.#renamed(matching) : matching, isContent: textBytes > 0 }
   }
@@ -85,12 +87,15 @@ export class ChatTap implements StreamAdapter {
     if (choices.length === 0 && fault === undefined) return NOTHING_ENCODED
     this.#head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
     const bytesBefore = state.outputBytes
+    this.#hasCalls = false
     for (const choice of choices) {
       state.error = failureInFinish(choice) ?? state.error
       const { delta } = choice
       if (!isObject(delta)) continue
       state.outputBytes += textBytesOf(delta)
-      if (delta.tool_calls !== undefined || delta.function_call !== undefined) state.calls += callsBegun(delta)
+      if (delta.tool_calls === undefined && delta.function_call === undefined) continue
+      this.#hasCalls = true
+      state.calls += callsBegun(delta)
     }
     if (state.error === undefined) state.invalid ??= fault
     state.finished = this.#repair.finished
@@ -134,18 +139,30 @@ export class ChatTap implements StreamAdapter {
       this.#publicMember = modelMember(this.#options.publicModel, colon)
     }
     const member = this.#providerMember
-    const at = frame.indexOf(member, 0, 'latin1')
-    return at !== -1 && frame.indexOf(member, at + member.length, 'latin1') === -1
+    const at = frame.indexOf(member)
+    return at !== -1 && frame.indexOf(member, at + member.length) === -1
   }
 
   /** Takes one frame, or several that all have the member as the frame had that `#canRename` saw last. */
   #renamed(frames: Buffer): Buffer {
-    return Buffer.from(frames.toString('latin1').split(this.#providerMember).join(this.#publicMember), 'latin1')
+    const from = this.#providerMember
+    const to = this.#publicMember
+    const at = frames.indexOf(from)
+    if (frames.indexOf(from, at + from.length) !== -1) {
+      // In latin1 each byte is one character.
+      return Buffer.from(frames.toString('latin1').split(from.toString('latin1')).join(to.toString('latin1')), 'latin1')
+    }
+    const renamed = Buffer.allocUnsafe(frames.length - from.length + to.length)
+    frames.copy(renamed, 0, 0, at)
+    renamed.set(to, at)
+    frames.copy(renamed, at + to.length, at + from.length)
+    return renamed
   }
 }
 
-const modelMember = (model: string, colon: string): string =>
-  Buffer.from(`"model"${colon}${JSON.stringify(model)}`).toString('latin1')
+const NOTHING = Buffer.alloc(0)
+
+const modelMember = (model: string, colon: string): Buffer => Buffer.from(`"model"${colon}${JSON.stringify(model)}`)
 
 /** `"` is escaped inside strings, so this matches only a real member name. */
 const NAME = Buffer.from('"arguments"')

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import { effortOf, spellEffort } from '../../model/effort.ts'
-import type { ChatRequest } from '../../model/turn.ts'
+import type { ChatRequest, MessageSign } from '../../model/turn.ts'
 import { changesForLane } from '../fields/read-fields.ts'
 import { arrayElements, jsonArray, memberBytes, spliceMembers, tryParse } from '../json/bytes.ts'
 import { spliceElement } from '../json/scan-json.ts'
@@ -160,11 +160,9 @@ function isCallWithoutReasoning(message: unknown): boolean {
   return Array.isArray(calls) && calls.length > 0 && (typeof reasoning !== 'string' || reasoning === '')
 }
 
-const CALLS = Buffer.from('"tool_calls"')
-
-/** The messages of a relayed request; none where none of them can contain a call. */
-function messagesWithCalls(bytes: Buffer | undefined): readonly unknown[] {
-  const messages = bytes?.includes(CALLS) ? tryParse(bytes.toString('utf8')) : []
+/** The messages of a relayed request; none where none of them has a call. */
+function messagesWithCalls({ messageSigns }: ChatRequest, bytes: Buffer | undefined): readonly unknown[] {
+  const messages = bytes && messageSigns.has('call') ? tryParse(bytes.toString('utf8')) : []
   return Array.isArray(messages) ? messages : []
 }
 
@@ -179,9 +177,9 @@ export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDia
   const { body } = request
   const messages = request.rewritten.get('messages') ?? memberBytes(body, 'messages')
   const hasEffort = target.effort !== undefined || dialect.requiresReasoning
-  const effort = hasEffort ? writeEffort(target, () => messagesWithCalls(messages)) : NO_EFFORT
-  const signs = signsByDialect.get(dialect) ?? signsOf(dialect)
-  const fitted = messages !== undefined && hasSign(messages, signs) ? fitMessages(messages, dialect, signs) : undefined
+  const effort = hasEffort ? writeEffort(target, () => messagesWithCalls(request, messages)) : NO_EFFORT
+  const signs = request.messageSigns.size === 0 ? [] : refusedSigns(request.messageSigns, dialect)
+  const fitted = messages !== undefined && signs.length > 0 ? fitMessages(messages, dialect, signs) : undefined
   const { changes, leftOut: withoutOptional } = changesForLane(request, target, CHAT_FIELDS)
   const leftOut = new Set(withoutOptional)
   // Fields that contradict the effort go too.
@@ -215,16 +213,13 @@ export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDia
   return { body: spliceMembers(body, changes), leftOut: [...leftOut] }
 }
 
-/** What a message that a server would refuse contains: most contain none of these, and need not be parsed. */
-const signsByDialect = new WeakMap<ChatDialect, readonly string[]>()
-
-function signsOf(dialect: ChatDialect): readonly string[] {
+/** What a message that a server would refuse contains: the other messages need not be parsed. */
+function refusedSigns(has: ReadonlySet<MessageSign>, dialect: ChatDialect): readonly string[] {
   const signs: string[] = []
-  if (!dialect.developerRole) signs.push('developer')
-  if (!dialect.messageNames) signs.push('"name"')
-  if (dialect.callIds !== 'any') signs.push('"tool_call')
-  if (dialect.prefill !== 'plain') signs.push('assistant')
-  signsByDialect.set(dialect, signs)
+  if (has.has('developer') && !dialect.developerRole) signs.push('developer')
+  if (has.has('name') && !dialect.messageNames) signs.push('"name"')
+  if (has.has('call') && dialect.callIds !== 'any') signs.push('"tool_call')
+  if (has.has('assistant') && dialect.prefill !== 'plain') signs.push('assistant')
   return signs
 }
 

@@ -95,6 +95,11 @@ export async function relayStream(
       }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
+        // An answer that came whole leaves with its end, whose charge covers the hold: one commit and one write.
+        if (isOver && !failure && isComplete(stream) && !turn.keeper && state.outputBytes <= outputBytesMax) {
+          onFirstContent(services, turn, attempt)
+          return resultOfEnd(stream, ready)
+        }
         if (!turn.releaseGate.isOpen) hold.hurry()
         const problem = await turn.releaseGate.opened
         if (problem) return { kind: 'withheld', problem }

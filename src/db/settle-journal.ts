@@ -221,6 +221,16 @@ interface ReadJournal {
   readonly cutOff: boolean
 }
 
+const ZEROS = Buffer.alloc(64 * 1024)
+
+/** The file is longer than its records, and what follows them is zero: megabytes, at each start. */
+function lengthWithoutZeros(whole: Buffer): number {
+  let end = whole.length
+  while (end >= ZEROS.length && whole.compare(ZEROS, 0, ZEROS.length, end - ZEROS.length, end) === 0)
+    end -= ZEROS.length
+  return end
+}
+
 function readJournal(whole: Buffer): ReadJournal | 'damaged' {
   if (!whole.subarray(0, MAGIC.length).equals(MAGIC)) return readEarlier(whole)
   const named = whole.subarray(0, 8 + LEDGER_CHARACTERS)
@@ -228,7 +238,8 @@ function readJournal(whole: Buffer): ReadJournal | 'damaged' {
   const generation = whole.readUInt32LE(4)
   const records: string[] = []
   let [end, damaged] = [HEADER_BYTES, 0]
-  for (let found = findRecord(whole, generation, end); found; found = findRecord(whole, generation, end)) {
+  const used = whole.subarray(0, lengthWithoutZeros(whole))
+  for (let found = findRecord(used, generation, end); found; found = findRecord(used, generation, end)) {
     if (found.at > end) damaged += 1
     records.push(found.text)
     end = found.end

@@ -86,10 +86,43 @@ interface EndedTurn {
   readonly attempts?: readonly Pick<Attempt, 'lane' | 'outcome'>[] | undefined
 }
 
+/**
+ * A counter whose series are counted in plain numbers until the metrics are read: each turn counts in about ten series. `labels` is
+ * called once for each series.
+ */
+function createTally(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
+  const series: { readonly labels: readonly string[]; count: number }[] = []
+  new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      for (const each of series) {
+        if (each.count > 0) this.labels(...each.labels).inc(each.count)
+        each.count = 0
+      }
+    },
+  })
+  return {
+    labels(...labels: string[]) {
+      const each = {
+        labels,
+        count: 0,
+        inc(by = 1): void {
+          each.count += by
+        },
+      }
+      series.push(each)
+      return each
+    },
+  }
+}
+
 function createTurnMetrics(registry: Registry) {
   const registers = [registry]
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter({ name, help, labelNames, registers })
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    createTally(registry, name, help, labelNames)
   const seconds = (name: string, help: string) =>
     new Histogram({ name, help, labelNames: [GEN_AI_MODEL], buckets: GEN_AI_SECONDS, registers })
   const turns = counter(METRIC.turns, 'Turns by model and outcome.', ['model', 'outcome'])
@@ -153,7 +186,7 @@ function createServerMetrics(registry: Registry) {
     new Counter({ name, help, labelNames, registers })
   const histogram = (name: string, help: string, buckets: number[]) => new Histogram({ name, help, buckets, registers })
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
-  const requests = counter(METRIC.requests, 'Requests by endpoint and status.', ['endpoint', 'status'])
+  const requests = createTally(registry, METRIC.requests, 'Requests by endpoint and status.', ['endpoint', 'status'])
   const shed = counter(METRIC.shed, 'Turns and connections shed under overload, by reason.', ['reason'])
   const batchOperations = histogram(METRIC.batchOperations, 'Ledger operations in one commit.', BATCH_SIZES)
   const commitSeconds = histogram(METRIC.commitSeconds, 'Time until a ledger batch was durable.', COMMIT_SECONDS)

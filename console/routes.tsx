@@ -105,7 +105,8 @@ const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', compone
 
 /**
  * The pages: path, messages, component. A new page is a component in `pages/`, a line here and in `shell/nav-items.ts`, its messages in
- * `messages/en/` and `messages/de/`, and for new data a route in `src/contract/console-api.ts` with its handler in
+ * `messages/en/` and `messages/de/` (a new bundle is listed in `messages/en.ts` and `de.ts`; the title in the menu is a key of
+ * `shell.pageTitles`), and for new data a route in `src/contract/console-api.ts` with its handler in
  * `src/server/console/handlers.ts`. `docs/console.md` shows each.
  */
 const pages = [

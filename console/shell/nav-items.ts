@@ -29,7 +29,7 @@ export interface NavItem {
   readonly letter?: string
 }
 
-/** A page of the owner needs a line here and a route in routes.tsx. */
+/** Pages of owners in the navigation; an id is a key of `shell.pageTitles`. All steps for a new page: `pages` in routes.tsx. */
 const OWNER_NAV_ITEMS: readonly NavItem[] = [
   { id: 'overview', to: '/', icon: House, letter: 'o' },
   { id: 'keys', to: '/keys', icon: KeyRound, letter: 'k' },

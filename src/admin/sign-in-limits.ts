@@ -6,7 +6,7 @@ import { type Clock, wholeSeconds } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { networkOf } from '../lib/network.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
-import { type RateLimit, takeBackOne, takeFromRateLimit } from '../lib/rate-limit.ts'
+import { decideRateLimit, type RateLimit, takeBackOne } from '../lib/rate-limit.ts'
 import type { AccountRow } from '../model/ids.ts'
 
 /**
@@ -86,7 +86,7 @@ export function createSignInTries(options: TriesOptions) {
   const mayReport = (who: Trier): boolean => {
     if ('session' in who) return true
     const [key, now] = [digest(who.email), clock.nowMicros()]
-    const decision = takeFromRateLimit(REPORTS_OF_EMAIL, reports.get(key) ?? now, 1, now)
+    const decision = decideRateLimit(REPORTS_OF_EMAIL, reports.get(key) ?? now, 1, now)
     if (decision.kind === 'taken') reports.set(key, decision.reachedAt)
     return decision.kind === 'taken'
   }
@@ -159,7 +159,7 @@ function createCounter(of: CountedBy, { clock, keeper }: TriesOptions) {
       const now = clock.nowMicros()
       const known = tries.get(key)
       const isFresh = known === undefined || known.reachedAt <= now
-      const decision = takeFromRateLimit(rule, known?.reachedAt ?? now, 1, now)
+      const decision = decideRateLimit(rule, known?.reachedAt ?? now, 1, now)
       if (decision.kind === 'taken') {
         const { reachedAt } = decision
         tries.set(key, { reachedAt, isReported: !isFresh && known.isReported, keptAt: known?.keptAt })
@@ -264,7 +264,7 @@ export function createRedeemTries(clock: Pick<Clock, 'nowMicros'>) {
     /** Counts a try; if there are none left, returns the whole seconds until the next one. */
     take(account: AccountRow): number | undefined {
       const now = clock.nowMicros()
-      const decision = takeFromRateLimit(REDEEM_RULE, reachedAt.get(account) ?? now, 1, now)
+      const decision = decideRateLimit(REDEEM_RULE, reachedAt.get(account) ?? now, 1, now)
       if (decision.kind !== 'taken') return decision.kind === 'wait' ? wholeSeconds(decision.waitMs) : 1
       reachedAt.set(account, decision.reachedAt)
       return undefined

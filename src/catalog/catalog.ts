@@ -24,7 +24,7 @@ export interface Upstream {
 }
 
 /**
- * What happens to a call after its client disconnects. `cancel_estimate`: cancel it and charge the input and the output so
+ * What happens to a call after its client disconnects. `cancel_estimate`, the default: cancel it and charge the input and the output so
  * far. `drain`: read on for a while and charge the provider's usage. `cancel_free`: cancel it and charge nothing.
  */
 export type DisconnectPolicy = 'cancel_estimate' | 'drain' | 'cancel_free'

@@ -20,7 +20,7 @@ export interface CancellationServices {
 /**
  * What a client disconnect or a shutdown means for the provider of one turn; `gateway/ending.ts` says what it means for the money.
  *
- *   provider   called ──disconnect: cancel, or no place to drain──▶ stopped
+ *   provider   called ──disconnect: every policy but drain, or no place to drain──▶ stopped
  *                ├─────disconnect: drain──▶ reading on ──time is up, or another account needs the place──▶ stopped
  *                └─────shutdown (also while reading on)──▶ stopped
  *
@@ -39,7 +39,8 @@ export class Cancellation implements StopSignal {
   answerIsComplete: boolean
   /**
    * What a disconnect means for the call that runs. `callLane` sets it: `cancel` until the head of a stream has arrived, then the
-   * policy of the upstream (`on_client_gone`), which reads on for an exact charge; for a JSON answer that policy from the start.
+   * policy of the upstream (`on_client_gone`); for a JSON answer that policy from the start. Only `drain` reads on, for an exact
+   * charge; the default is `cancel_estimate`.
    */
   disconnectPolicy: DisconnectPolicy | 'cancel'
   readonly #drains: Pick<Drains, 'begin'>

@@ -6,7 +6,7 @@ import { LaneEstimator } from '../pricing/lane-estimators.ts'
 import { priceUsage } from '../pricing/price.ts'
 import { type AttemptResult, NOTHING_PRODUCED, type Produced, type ProviderRun } from './attempt.ts'
 import type { AbortReason } from './cancellation.ts'
-import { decideCharge, estimateUsage } from './ending.ts'
+import { decideOwed, estimateUsage } from './ending.ts'
 
 const model: Model = catalogOf(modelDefinition('small', { contextTokens: 1000 })).entries.get('small')!.model
 
@@ -33,7 +33,7 @@ const finishedWith = (uncachedInput: number, output = 5) => {
     attempts: [],
     firstContentAt: 0,
   } as const
-  return decideCharge(run, bounds)
+  return decideOwed(run, bounds)
 }
 
 describe('the end of a whole answer', () => {
@@ -62,7 +62,7 @@ describe('an answer that broke off without counts', () => {
       attempts: [],
       firstContentAt: 0,
     } as const
-    return decideCharge(run, { ...bounds, cachedEstimate })
+    return decideOwed(run, { ...bounds, cachedEstimate })
   }
 
   it('is charged the input that its provider had counted before it began to speak', () => {
@@ -97,7 +97,7 @@ describe('an answer whose only usage was told before its words', () => {
   describe.each(Object.entries(endings))('%s', (_, resultOf) => {
     const charged = (usageSoFar: Usage) => {
       const result = resultOf({ usage: undefined, usageSoFar, outputBytes: 200 })
-      return decideCharge({ result, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
+      return decideOwed({ result, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
     }
 
     it('is charged its output, and its input by the count that was told', () => {
@@ -123,7 +123,7 @@ it('counts that contradict their total are charged as told, and flagged', () => 
   const usage: Usage = { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0, doubtful: true }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
   const result: AttemptResult = { kind: 'finished', answer, used: { usage, outputBytes: 20 }, disconnectedEarly: false }
-  const { owed } = decideCharge({ result, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
+  const { owed } = decideOwed({ result, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
   expect(owed?.usage).toEqual({ ...usage, doubtful: undefined, estimated: true })
 })
 
@@ -135,7 +135,7 @@ describe('a client that went before its answer was whole', () => {
   const ended = (result: AttemptResult, disconnectPolicy: DisconnectPolicy, headSent = true) => {
     const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, disconnectPolicy } }
     const run: ProviderRun = { result, lane, attempts: [], firstContentAt: 0 }
-    return decideCharge(run, { ...bounds, headSent })
+    return decideOwed(run, { ...bounds, headSent })
   }
   const stopped = (reason: AbortReason, accepted: boolean): AttemptResult => ({
     kind: 'stopped',

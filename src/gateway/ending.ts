@@ -31,8 +31,11 @@ export interface EndingBounds {
   readonly estimator: LaneEstimator
 }
 
-/** What an ending means for the money. `docs/operate/charges.md` is the published table; recovery has rules of its own. */
-export function decideCharge(run: ProviderRun, bounds: EndingBounds): EndingCharge {
+/**
+ * What is owed for an ending: `priceUsage` (`pricing/price.ts`) prices it, and `chargeWithin` (`ledger/state/turns.ts`) caps the
+ * charge at the hold. `docs/operate/charges.md` is the published table; recovery has rules of its own.
+ */
+export function decideOwed(run: ProviderRun, bounds: EndingBounds): EndingCharge {
   const { result } = run
   switch (result.kind) {
     case 'finished':
@@ -112,7 +115,7 @@ export function decideEnding(
     outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
     headSent: sink.phase !== 'quiet',
   }
-  const { outcome, owed } = decideCharge(run, bounds)
+  const { outcome, owed } = decideOwed(run, bounds)
   const leftItsLane = owed !== undefined && previousOrigin !== undefined && lane?.origin !== previousOrigin
   const ending: Ending = {
     outcome,

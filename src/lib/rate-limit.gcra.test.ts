@@ -1,38 +1,38 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addToRateLimit, type RateLimit, rateLimitStatusOf, takeFromRateLimit } from './rate-limit.ts'
+import { addToRateLimit, decideRateLimit, type RateLimit, rateLimitStatusOf } from './rate-limit.ts'
 
 const MINUTE = 60_000_000
 
-describe('takeFromRateLimit', () => {
+describe('decideRateLimit', () => {
   it('lets the burst through at once, and then one per interval', () => {
     const rule: RateLimit = { perMinute: 60, burst: 3 }
     let reachedAt = 0
     for (let taken = 0; taken < 3; taken++) {
-      const decision = takeFromRateLimit(rule, reachedAt, 1, 0)
+      const decision = decideRateLimit(rule, reachedAt, 1, 0)
       if (decision.kind !== 'taken') throw new Error('the burst was refused')
       reachedAt = decision.reachedAt
     }
-    expect(takeFromRateLimit(rule, reachedAt, 1, 0)).toEqual({ kind: 'wait', waitMs: 1000 })
-    expect(takeFromRateLimit(rule, reachedAt, 1, 1_000_000).kind).toBe('taken')
+    expect(decideRateLimit(rule, reachedAt, 1, 0)).toEqual({ kind: 'wait', waitMs: 1000 })
+    expect(decideRateLimit(rule, reachedAt, 1, 1_000_000).kind).toBe('taken')
   })
 
   it('refuses for good what is larger than the burst', () => {
-    expect(takeFromRateLimit({ perMinute: 100, burst: 10 }, 0, 11, 0).kind).toBe('too-large')
+    expect(decideRateLimit({ perMinute: 100, burst: 10 }, 0, 11, 0).kind).toBe('too-large')
   })
 
   it('waits whole microseconds: drift of doubles makes no second of it when the wait is rounded up', () => {
     const rule: RateLimit = { perMinute: 70, burst: 70 }
     let reachedAt = 0
     for (let taken = 0; taken < 70; taken++) {
-      const decision = takeFromRateLimit(rule, reachedAt, 1, 0)
+      const decision = decideRateLimit(rule, reachedAt, 1, 0)
       if (decision.kind !== 'taken') throw new Error('the burst was refused')
       reachedAt = decision.reachedAt
     }
     // Seven are earned in six seconds; in doubles that is 6000000.000000045 microseconds.
-    expect(takeFromRateLimit(rule, reachedAt, 7, 0)).toEqual({ kind: 'wait', waitMs: 6000 })
-    expect(takeFromRateLimit(rule, reachedAt, 7, 5_999_999).kind).toBe('wait')
-    expect(takeFromRateLimit(rule, reachedAt, 7, 6_000_000).kind).toBe('taken')
+    expect(decideRateLimit(rule, reachedAt, 7, 0)).toEqual({ kind: 'wait', waitMs: 6000 })
+    expect(decideRateLimit(rule, reachedAt, 7, 5_999_999).kind).toBe('wait')
+    expect(decideRateLimit(rule, reachedAt, 7, 6_000_000).kind).toBe('taken')
   })
 
   it('never lets more through than burst + rate × time, and tells the waiting time exactly', () => {
@@ -55,15 +55,15 @@ describe('takeFromRateLimit', () => {
           for (const { pause, cost } of steps) {
             nowMicros += pause
             decisions++
-            const decision = takeFromRateLimit(rule, reachedAt, cost, nowMicros)
+            const decision = decideRateLimit(rule, reachedAt, cost, nowMicros)
             if (decision.kind === 'taken') {
               reachedAt = decision.reachedAt
               admitted += cost
             } else if (decision.kind === 'wait') {
               waits++
               const allowedAt = nowMicros + decision.waitMs * 1000
-              expect(takeFromRateLimit(rule, reachedAt, cost, allowedAt + 0.5).kind).toBe('taken')
-              expect(takeFromRateLimit(rule, reachedAt, cost, allowedAt - 2).kind).toBe('wait')
+              expect(decideRateLimit(rule, reachedAt, cost, allowedAt + 0.5).kind).toBe('taken')
+              expect(decideRateLimit(rule, reachedAt, cost, allowedAt - 2).kind).toBe('wait')
             }
             expect(admitted).toBeLessThanOrEqual(burst + (perMinute * nowMicros) / MINUTE + 1e-6)
           }

@@ -17,7 +17,8 @@ const MINUTE_MICROS = 60_000_000
 /** Sums of doubles drift by less than this over years of uptime. */
 const EPSILON_MICROS = 0.01
 
-export function takeFromRateLimit(
+/** Changes nothing: the caller keeps the new `reachedAt`. */
+export function decideRateLimit(
   rule: RateLimit,
   reachedAt: number,
   cost: number,

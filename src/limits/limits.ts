@@ -1,6 +1,6 @@
 import { createLruMap } from '../lib/collections.ts'
 import { networkOf } from '../lib/network.ts'
-import { type RateLimit, takeFromRateLimit } from '../lib/rate-limit.ts'
+import { decideRateLimit, type RateLimit } from '../lib/rate-limit.ts'
 import type { AppliedLimit, Caller, LimitKind, LimitScope, LimitStatus, RateLimits } from '../model/caller.ts'
 
 /** The limits of the operator's configuration. A key's own limits replace those for keys. */
@@ -169,7 +169,7 @@ export function createAddressLimiter({
       const now = nowMicros()
       forgetRecovered(now)
       const network = networkOf(address)
-      const decision = takeFromRateLimit(applied, reachedAt.get(network) ?? now, 1, now)
+      const decision = decideRateLimit(applied, reachedAt.get(network) ?? now, 1, now)
       if (decision.kind === 'taken') {
         reachedAt.set(network, decision.reachedAt)
         return decision

@@ -4,6 +4,10 @@ import { assertNever } from '../lib/types.ts'
  * The closed table of API errors: status, type and retry. Each protocol only encodes them. The console has its own codes. A
  * test keeps `docs/api/errors.md` equal to the table.
  *
+ * The texts are not here: each is written where the error is raised (`gateway/refusals.ts`: limits and money,
+ * `gateway/upstream-errors.ts`: providers, `auth/callers.ts`: keys, `protocols/fields/`: fields). Search for its first words, because
+ * `retryableProblem` adds the end of the sentence.
+ *
  * retry: `no` adds nothing, so that SDKs decide by the status; `never` sends `x-should-retry: false` where they would retry;
  * `after` sends Retry-After; `reset` sends Retry-After and forbids the automatic retry, because the wait may be days.
  */

@@ -1,3 +1,5 @@
+// No server uses PostgreSQL yet: only tests and benches do.
+
 import { isRetryable } from '../../db/postgres/pool.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'

@@ -1,3 +1,5 @@
+// No server uses PostgreSQL yet: only tests and benches do.
+
 import { asJson, callLedger, type PostgresPool } from '../../db/postgres/pool.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { NanoUsd } from '../../model/money.ts'

@@ -1,3 +1,5 @@
+// No server uses PostgreSQL yet: only tests and benches do.
+
 import { asJson } from '../../db/postgres/pool.ts'
 import type { AppliedLimit } from '../../model/caller.ts'
 import type { Ending } from '../../model/ending.ts'

@@ -1,4 +1,4 @@
-import { addToRateLimit, type RateLimit, rateLimitStatusOf, takeFromRateLimit } from '../../lib/rate-limit.ts'
+import { addToRateLimit, decideRateLimit, type RateLimit, rateLimitStatusOf } from '../../lib/rate-limit.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { LedgerState } from './state.ts'
 
@@ -15,7 +15,8 @@ const ruleOf = (limit: AppliedLimit): RateLimit => ({ perMinute: limit.limit, bu
 /**
  * Checks rate limits and concurrency limits without taking from them: for `admitTurn` (`turns.ts`), for `earlyRefusal` before the
  * body (`gateway/serve-turn.ts`), and for replays (`takeRequest` in `ledger/admit.ts`). Which limits apply: `limits/limits.ts`; what
- * the client is told: `rateLimitProblem` in `gateway/refusals.ts`. Of several refusals it returns the one with the longest wait.
+ * the client is told: `rateLimitProblem` in `gateway/refusals.ts`. Limits per client address: `createAddressLimiter` there and
+ * `admin/sign-in-limits.ts`. Of several refusals it returns the one with the longest wait.
  */
 export function checkLimits(
   ledgerState: LedgerState,
@@ -29,7 +30,7 @@ export function checkLimits(
       if ((ledgerState.running.get(limit.subject) ?? 0) >= limit.limit) retryAfterMs = CONCURRENCY_RETRY_MS
     } else {
       const reachedAt = ledgerState.rateLimits.get(limit.subject) ?? nowMicros
-      const decision = takeFromRateLimit(ruleOf(limit), reachedAt, limit.cost, nowMicros)
+      const decision = decideRateLimit(ruleOf(limit), reachedAt, limit.cost, nowMicros)
       if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
       if (decision.kind === 'wait') retryAfterMs = decision.waitMs
     }

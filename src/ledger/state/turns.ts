@@ -347,7 +347,7 @@ export type CloseOutcome =
   /** The hold was resolved before. Nothing changes. */
   | { readonly kind: 'not-open' }
 
-/** The one way a hold ends, for every ending of every endpoint. */
+/** The one way a hold ends in memory, for every ending of every endpoint. The PostgreSQL ledger has its own in SQL. */
 export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome {
   const turn = ledgerState.turns.get(op.requestId)
   if (!turn) return { kind: 'not-open' }

@@ -25,6 +25,9 @@ const COPIED_BYTES_MAX = 4096
  * Splits a stream of bytes into Server-Sent Events frames, wherever the network has split it. A frame ends with an empty line; lines
  * end with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
  * byte after it.)
+ *
+ * `readFrames` in `gateway/stream.ts` feeds it. `parseFrameData` below reads the JSON of a frame for the `read-events.ts` of a wire, and
+ * for `chat/tap.ts` in a Chat relay; `repeated-text.ts` and `chat/frame-template.ts` take runs of similar frames without parsing them.
  */
 export class FrameSplitter {
   readonly #frameBytesMax: number

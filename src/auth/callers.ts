@@ -205,7 +205,7 @@ export function callerProblem(reason: CallerRefusal): Problem {
   switch (reason) {
     case 'malformed':
       return invalid(
-        'The API key is incomplete, mistyped or not one of this server, whose keys begin with mr_wallet_ or mr_builder_. Copy the whole key again.',
+        'The API key is incomplete, mistyped or from another server. Keys of this server begin with mr_wallet_ or mr_builder_. Copy the whole key again.',
       )
     case 'unknown':
       return invalid('The API key is not known here. Check that it belongs to this server.')

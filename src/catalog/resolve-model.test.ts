@@ -100,7 +100,7 @@ describe('a model that cannot be had', () => {
     const refusal = refusalOf(id)
     expect(refusal).toMatchObject({ code: 'model_not_found', param: 'model' })
     expect(refusal.message).toBe(
-      `The model '${id}' does not exist or is not available to this key; it may use 7: GET /v1/models lists them.`,
+      `The model '${id}' does not exist or is not available to this key. GET /v1/models lists what the key may use (7).`,
     )
   })
 
@@ -108,10 +108,10 @@ describe('a model that cannot be had', () => {
     const listed = ['thinker-high']
     for (const refusal of [refusalOf('thinker', 'ultra', listed), refusalOf('nothing', 'ultra', listed)]) {
       expect(refusal.code).toBe('model_not_found')
-      expect(refusal.message).toContain('it may use 1: GET /v1/models lists them')
+      expect(refusal.message).toContain('GET /v1/models lists what the key may use (1)')
     }
     expect(resolve('thinker-high', 'high', listed).kind).toBe('resolved')
-    expect(refusalOf('thinker', undefined, []).message).toContain('it may use none')
+    expect(refusalOf('thinker', undefined, []).message).toContain('The key may use no models')
   })
 
   test('is not repeated by the screenful', () => {

@@ -21,8 +21,8 @@ function refuseEffort(entry: CatalogEntry, effort: Effort, effortParam: string):
   const allowed =
     model.efforts.length === 0
       ? // The reader may never have set an effort.
-        `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out. A client that sends it unasked has a setting for the effort of this model.${forCodex(effortParam, LIST)}`
-      : `the model ${quoted(model.id)} has ${model.efforts.join(', ')}.${forCodex(effortParam, ONE_OF_THEM)}`
+        `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out. If your client adds it by itself, turn off its effort setting for this model.${forCodex(effortParam, LIST)}`
+      : `the model ${quoted(model.id)} supports only ${model.efforts.join(', ')}.${forCodex(effortParam, ONE_OF_THEM)}`
   return problem('unsupported_value', `${effortParam} is ${quoted(effort)}, but ${allowed}`, { param: effortParam })
 }
 
@@ -70,8 +70,8 @@ export function resolveModel(catalog: Catalog, rights: ModelRights, request: Mod
     return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? effort }
   }
   const count = visibleModels(catalog, rights).length
-  const may = count === 0 ? 'it may use none' : `it may use ${count}: GET /v1/models lists them`
-  const message = `The model ${quoted(id)} does not exist or is not available to this key; ${may}.`
+  const may = count === 0 ? 'The key may use no models' : `GET /v1/models lists what the key may use (${count})`
+  const message = `The model ${quoted(id)} does not exist or is not available to this key. ${may}.`
   return refused(problem('model_not_found', message, { param: 'model' }))
 }
 

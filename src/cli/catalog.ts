@@ -22,7 +22,7 @@ interface CatalogOptions {
 export function addCatalog(program: Command, context: CommandContext): void {
   program
     .command('catalog [model]')
-    .description('compare your models with the known facts of their providers, and show losses')
+    .description('compare your models with the built-in model data, and show models that sell at a loss')
     .option('--all', 'include facts that do not differ')
     .option('--known [dialect]', 'list the known models of all dialects, or of one')
     .option('--propose <dialect/model>', 'print a configuration entry for a known model')

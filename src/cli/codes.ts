@@ -9,7 +9,7 @@ interface CreateOptions {
 }
 
 export function addCodes(program: Command, context: CommandContext): void {
-  const codes = program.command('codes').description('manage redemption codes, each worth an amount once')
+  const codes = program.command('codes').description('manage redemption codes; each adds its amount to one wallet')
   codes
     .command('create <amount>')
     .description('create codes and print them once; anyone with a code can redeem it')

@@ -99,7 +99,7 @@ export interface PageOptions {
 /** Adds the page options of a list. */
 export const inPages = (list: Command): Command =>
   list
-    .option('--after <page>', 'start after this page')
+    .option('--after <cursor>', 'continue a list; the previous page prints the value')
     .option('--limit <n>', 'number of rows, at most 200', parseCount, LIMIT)
 
 const LIMIT = 50

@@ -14,7 +14,7 @@ export function addDb(program: Command, context: CommandContext): void {
   const db = program.command('db').description('maintain the database')
   db.command('clock')
     .description('show ledger time and the wall clock, and the rows that depend on their difference')
-    .option('--follow', 'follow a forward step of the wall clock now, without the wait of five minutes')
+    .option('--follow', 'follow a forward step of the wall clock now instead of after five minutes')
     .option('--set-back', 'set ledger time back to the wall clock, and repair times that are too late')
     .action(async ({ follow, setBack }: ClockOptions) => {
       if (follow && setBack) return context.fail(EXIT.usage, 'Give --follow or --set-back, not both.')

@@ -40,7 +40,7 @@ function addQueries(keys: Command, context: CommandContext): void {
     })
   keys
     .command('show <key>')
-    .description('show a key without its secret, and the rest of its spend caps')
+    .description('show a key without its secret, and what is left of its spend caps')
     .action((key: string) =>
       context.operate('keys.show', { key }, (shown, style) => {
         const facts = formatFacts(style, [
@@ -153,7 +153,7 @@ function addCreate(keys: Command, context: CommandContext): void {
 function addChanges(keys: Command, context: CommandContext): void {
   keys
     .command('rename <key> <name>')
-    .description('rename a key; its secret stays')
+    .description('rename a key; its secret does not change')
     .action((key: string, name: string) =>
       context.operate('keys.rename', { key, name }, (renamed) => ({
         data: `${renamed.id} is now called "${renamed.name}".\n`,
@@ -177,7 +177,7 @@ function addChanges(keys: Command, context: CommandContext): void {
     })
   keys
     .command('change <key>')
-    .description('change several terms of a key at once; others stay')
+    .description('change one or more settings of a key; the others do not change')
     .option('--name <name>', 'name of the key')
     .option('--models <list>', 'allowed models: ids or globs, separated by commas; or all')
     .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h); or never')
@@ -197,7 +197,7 @@ function addChanges(keys: Command, context: CommandContext): void {
     })
   keys
     .command('rotate <key>')
-    .description('give a key a new secret; its id, caps and limits stay')
+    .description('give a key a new secret; its id, caps and limits do not change')
     .requiredOption('--grace <span>', 'how long the former secret still works: 0, or up to 30d, e.g. 1h, 24h, 7d')
     .action((key: string, { grace }: { grace: string }) =>
       context.operate('keys.rotate', { key, grace }, (rotated) => ({

@@ -10,7 +10,7 @@ export function addPeople(program: Command, context: CommandContext): void {
     .command('invite <email-or-account>')
     .description('print a one-time link to sign up and choose a password')
     .addOption(new Option('--role <role>', 'role of the person').choices(['owner', 'operator']).default('owner'))
-    .option('--account <account>', 'account that they own; default: the account of the email')
+    .option('--account <account>', 'account that the person will own; default: the account with this email')
     .option('--reset', 'new password for a person who has already signed up')
     .action(async (who: string, { role, account, reset }: { role: Role; account?: string; reset?: true }) => {
       const named = who.includes('@') ? { email: who, ...(account !== undefined && { account }) } : { account: who }

@@ -34,7 +34,7 @@ export function addPlans(program: Command, context: CommandContext): void {
     .action((account: string, options: { at?: string }) => context.operate('plans.end', { account, ...options }, show))
   plans
     .command('show <account>')
-    .description('show the subscription of an account, and the rest of each window')
+    .description('show the subscription of an account, and what is left in each window')
     .action((account: string) => context.operate('plans.show', { account }, show))
 }
 

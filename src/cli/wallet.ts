@@ -10,7 +10,7 @@ export function addWallet(program: Command, context: CommandContext): void {
   addMoves(wallet, context)
   wallet
     .command('show <account>')
-    .description('show the balance of an account, and what running requests hold of it')
+    .description('show the balance of an account, and how much of it is held by running requests')
     .action((account: string) =>
       context.operate('wallet.show', { account }, (shown, style) => ({
         data: formatFacts(style, [
@@ -51,8 +51,8 @@ function addMoves(wallet: Command, context: CommandContext): void {
     wallet
       .command(`${name} <account> <amount>`)
       .description(description)
-      .requiredOption('--reason <text>', 'reason, for the audit log')
-      .requiredOption('--ref <reference>', `your own reference; the same one ${verb} only once`)
+      .requiredOption('--reason <text>', 'reason; the account owner sees it in the statement')
+      .requiredOption('--ref <reference>', `your own reference; repeating it ${verb} nothing`)
   move('credit', 'add prepaid balance, in USD', 'credits').action(
     (account: string, amount: string, { reason, ref }: MoveOptions) =>
       context.operate('wallet.credit', { account, amount, reason, ref }, (credit) => ({

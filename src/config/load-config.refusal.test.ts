@@ -131,7 +131,7 @@ describe('an invalid configuration is reported with its place', () => {
       'Rename or remove',
     ],
     [
-      'no lane',
+      'no provider',
       modelYaml('efforts: []', 'lanes: []'),
       'models[0].lanes',
       '[',

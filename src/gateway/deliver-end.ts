@@ -45,7 +45,7 @@ export function deliverEnd(
       return deliverProblem(turn, result.problem)
     case 'stopped': {
       if (result.reason === 'client-gone') return undefined
-      const first = owed ? 'What was received is charged' : undefined
+      const first = owed ? 'The input and the output so far are charged' : undefined
       const [code, message] = ABORT_PROBLEMS[result.reason]
       return deliverProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
     }
@@ -56,7 +56,10 @@ export function deliverEnd(
 
 const ABORT_PROBLEMS = {
   draining: ['server_draining', 'Service unavailable: the server is stopping and could not finish this answer.'],
-  'ledger-gone': ['ledger_unavailable', 'Service unavailable: the ledger could not be written for too long to go on.'],
+  'ledger-gone': [
+    'ledger_unavailable',
+    'Service unavailable: the ledger could not be written, so the server ended this answer.',
+  ],
 } as const
 
 /** As status and body before the head, afterwards as the protocol's error of a stream. */

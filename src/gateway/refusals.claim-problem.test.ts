@@ -7,7 +7,7 @@ const claimIn = (state: Claim['state']): Claim => ({ ...({} as Claim), requestId
 
 it.each([
   ['running', 'idempotency_in_progress', /is still running\..*A retry with the same key/],
-  ['kept', 'idempotency_in_progress', /has ended just now\..*A retry with the same key/],
+  ['kept', 'idempotency_in_progress', /has just ended\..*A retry with the same key/],
   ['not-kept', 'idempotency_not_replayable', /was charged, and its answer is not kept/],
 ] as const)(
   'a request that lost its key to one that is %s in the moment of admission hears %s',

@@ -32,7 +32,7 @@ const SCOPES = {
   key: { spelled: 'key', holder: 'This key', terms: '', isOwn: true },
   account: { spelled: 'account', holder: 'This account', terms: '', isOwn: true },
   'account-model': { spelled: 'account_model', holder: 'This account', terms: ' with this model', isOwn: true },
-  model: { spelled: 'model', holder: 'This model', terms: ', all accounts together', isOwn: false },
+  model: { spelled: 'model', holder: 'This model', terms: ' across all accounts', isOwn: false },
 } as const satisfies Record<LimitScope, object>
 
 /** The problem of a refused admission. A rate limit is never worded like an empty wallet. */
@@ -52,7 +52,7 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
     case 'frozen':
       return problem(
         'ledger_unavailable',
-        'The ledger of this account did not balance when it was last verified, and the account is frozen until the operator has looked. Nothing was charged.',
+        'The ledger of this account did not balance when it was last verified. The account is frozen until the operator fixes it. Nothing was charged.',
         { retryAfterSeconds: FROZEN_RETRY_SECONDS },
       )
     case 'no-subscription':
@@ -141,7 +141,7 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
       )
     }
     case 'cap-reached': {
-      const spent = `This key may spend ${inUsd(refusal.limit)} a ${refusal.allowance.name}; ${inUsd(refusal.used)} are spent`
+      const spent = `This key may spend ${inUsd(refusal.limit)} a ${refusal.allowance.name}; ${inUsd(refusal.used)} has been spent`
       return problem(
         'key_spend_cap_reached',
         `${spent}, and this request may cost up to ${needed}. ${resetOf(refusal)} ${smaller(refusal, request, 'Raise its cap')}`,
@@ -149,7 +149,7 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
       )
     }
     case 'exhausted': {
-      const used = `${formatUsd(refusal.used)} of ${inUsd(refusal.limit)} are used`
+      const used = `${formatUsd(refusal.used)} of ${inUsd(refusal.limit)} has been used`
       return problem(
         'allowance_exhausted',
         `The allowance of the ${refusal.allowance.name} window is used up: ${used}, and this request may use up to ${needed}. ${resetOf(refusal)}`,
@@ -176,7 +176,7 @@ const detailsOf = ({ allowance, limit, used, resetsAt }: AllowanceRefusal) => ({
 
 function smaller({ tokensCovered }: MoneyRefusal, request: TurnRequest, advice: string): string {
   return tokensCovered === undefined || tokensCovered < 1
-    ? `The input alone is more than what is left. ${advice}.`
+    ? `The input alone may cost more than what is left. ${advice}.`
     : `${advice}, or set ${request.outputCapParam} to ${tokensCovered} or less.`
 }
 
@@ -186,11 +186,11 @@ export function claimProblem({ claim, sameBody }: { readonly claim: Claim; reado
   if (!sameBody)
     return problem(
       'idempotency_key_reused',
-      `This Idempotency-Key came with another body in the request ${requestId}. A key belongs to one request: send a new one with this body.`,
+      `The request ${requestId} used this Idempotency-Key with another body. Use a new key for this body.`,
     )
   if (claim.state === 'not-kept') return notReplayableProblem(requestId)
   // A kept answer ended between the look at its key and this admission.
-  const [what, retryAfterSeconds] = claim.state === 'running' ? ['is still running', 2] : ['has ended just now', 1]
+  const [what, retryAfterSeconds] = claim.state === 'running' ? ['is still running', 2] : ['has just ended', 1]
   return retryableProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key ${what}.`, {
     first: 'A retry with the same key gets its answer',
     retryAfterSeconds,

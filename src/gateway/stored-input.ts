@@ -176,7 +176,7 @@ const HOUR_MS = 3_600_000
 function retentionOf({ responses, stateMs }: ExpandServices): string {
   if (!responses.keeps) return 'This server stores no responses.'
   const time = stateMs >= HOUR_MS ? `${Math.floor(stateMs / HOUR_MS)} hours` : `${Math.floor(stateMs / 60_000)} minutes`
-  return `Responses are kept for ${time} at most, less when room is short; those with store: false never are.`
+  return `Responses are kept for at most ${time}, or less if storage is full. Responses with store: false are not kept.`
 }
 
 const previousProblem = (message: string): Problem =>

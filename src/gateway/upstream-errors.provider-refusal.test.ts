@@ -87,14 +87,14 @@ describe('a client is told', () => {
 
   it('when to come back in its words too, and what it paid, before content as in a stream', () => {
     const emitted = readError({ message: 'Rate limit reached. Please try again in 2.5s.' })
-    const what = 'The provider limits requests at the moment (rate limit).'
+    const what = 'The provider is limiting requests at the moment (rate limit).'
     expect(refusedInAnswer(emitted, ASKED).problem).toMatchObject({
       ...{ code: 'upstream_busy', retryAfterSeconds: 3 },
       message: `${what} Nothing was charged; try again in 3s.`,
     })
     expect(problemInStream(faultInAnswer(emitted, ASKED))).toMatchObject({
       ...{ code: 'rate_limit_exceeded', retryAfterSeconds: 3 },
-      message: `${what} What was received so far is charged; try again in 3s.`,
+      message: `${what} The input and the output so far are charged; try again in 3s.`,
     })
   })
 })

@@ -47,7 +47,7 @@ const IN_STREAM: Partial<Record<ProblemCode, ProblemCode>> = {
 export function problemInStream({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
   const sent = IN_STREAM[code] ?? code
   const details = { source: 'upstream', param } as const
-  const first = 'What was received so far is charged'
+  const first = 'The input and the output so far are charged'
   return retryAfterSeconds === undefined
     ? problem(sent, sentences(what, quote, `${first}.`), details)
     : retryableProblem(sent, what, { ...details, first, retryAfterSeconds })
@@ -134,7 +134,7 @@ function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Ref
       return { code: 'context_length_exceeded', what, ...quoting(error), param: fields.inputField }
     }
     case 'too-large':
-      return { code: 'request_too_large', what: 'The request is larger than the provider takes. Send less.' }
+      return { code: 'request_too_large', what: 'The request is larger than the provider accepts. Send less.' }
     case 'filtered':
       return {
         code: FILTER_CODES.has(error.code) ? (error.code as ProblemCode) : 'content_filter',
@@ -150,7 +150,7 @@ function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Ref
       const retryAfterSeconds = wholeSeconds(Math.min(retryAfterMs ?? 1000, WAIT_MAX_MS))
       return {
         code: 'upstream_busy',
-        what: 'The provider limits requests at the moment (rate limit).',
+        what: 'The provider is limiting requests at the moment (rate limit).',
         retryAfterSeconds,
       }
     }
@@ -159,7 +159,7 @@ function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Ref
     case 'credential': {
       const isUnpaid = /insufficient.?quota/i.test(`${error.code} ${error.type}`)
       const what = isUnpaid
-        ? 'The account of this server with the provider has no quota left'
+        ? "This server's account at the provider has no quota left"
         : 'The provider refuses the credential or the account of this server'
       return { ...misconfigured(what), ...(isUnpaid ? { code: 'insufficient_quota' } : {}) }
     }

@@ -52,11 +52,11 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/(fine_tuning|fine-tunes|moderations|evals)\b/, 'Fine-tuning, evaluation and moderation are not provided.'],
   [
     /^(\/v1)?\/(messages?|complete)\b/,
-    `Anthropic's own protocol is not provided; its models are, by the OpenAI protocol. ${CHAT_INSTEAD}`,
+    `Anthropic's own protocol is not supported. Use its models through the OpenAI protocol. ${CHAT_INSTEAD}`,
   ],
   [
     /:(stream)?generateContent$/i,
-    `Gemini's own protocol is not provided; its models are, by the OpenAI protocol. ${CHAT_INSTEAD}`,
+    `Gemini's own protocol is not supported. Use its models through the OpenAI protocol. ${CHAT_INSTEAD}`,
   ],
   [
     /^\/api\/(chat|generate|embed|embeddings|tags|show|ps|version)$/,
@@ -80,7 +80,7 @@ export function refuseUnknownPath(method: string, path: string, offered: readonl
   // A longer path is not a typing mistake.
   const meant = path.length > PATH_CHARACTERS_MAX ? undefined : suggestPath(path, offered)
   const reason = family ?? [`There is nothing at ${method} ${shown}.`, meant].filter(Boolean).join(' ')
-  const list = offered.length === 0 ? '' : ` Offered are ${offered.join(', ')}.`
+  const list = offered.length === 0 ? '' : ` Available endpoints: ${offered.join(', ')}.`
   return problem('endpoint_not_provided', `${reason}${list}`)
 }
 

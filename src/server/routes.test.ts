@@ -109,9 +109,9 @@ describe('what is not', () => {
     ['POST', '/api/chat', /Ollama/],
     ['GET', '/health', /GET \/healthz/],
     ['GET', '/metrics', /server\.metrics_port/],
-    ['GET', '/wp-login.php', /nothing at GET \/wp-login\.php\. Offered are /],
+    ['GET', '/wp-login.php', /nothing at GET \/wp-login\.php\. Available endpoints: /],
     ['GET', `/${'x'.repeat(5000)}`, /…/],
-    ['POST', `/v1/chat/completions${'/chat/completions'.repeat(300)}`, /…\. Offered are /],
+    ['POST', `/v1/chat/completions${'/chat/completions'.repeat(300)}`, /…\. Available endpoints: /],
     ['GET', '/v1/../v1/models', /nothing/],
   ])('%s %s is endpoint_not_provided', async (method, target, message) => {
     const { port } = await openTestEdge()

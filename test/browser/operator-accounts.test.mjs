@@ -96,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)('an operator who manages accounts', () =
     expect((await owner.account.wallet()).balance).toBe(nanoOf('7.50'))
     await page.keyboard.press('Escape')
     await debit('2.50')
-    await dialog.getByText('This reference was already booked, so nothing changed.').waitFor()
+    await dialog.getByText('This reference was already used, so nothing changed.').waitFor()
     expect((await owner.account.wallet()).balance).toBe(nanoOf('7.50'))
   })
 })

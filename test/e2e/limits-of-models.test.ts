@@ -17,7 +17,7 @@ describe('a limit on a model', () => {
     for (const who of [one, other, one]) expect((await chat(server(), who, { model: 'swift' })).status).toBe(200)
     const refused = await chat(server(), other, { model: 'swift' })
     expectProblem(refused, 'rate_limit_exceeded', {
-      message: /^This model is limited to 3 requests per minute, all accounts together\. .*try again in (\d+)s\.$/,
+      message: /^This model is limited to 3 requests per minute across all accounts\. .*try again in (\d+)s\.$/,
     })
     expect(refused.json.error).toMatchObject({
       source: 'gateway',

@@ -101,7 +101,7 @@ export const accounts: Catalogue['accounts'] = {
     open: 'Einladen',
     title: 'Person einladen',
     roleHint: {
-      owner: 'Sieht Schlüssel und Guthaben dieses Kontos.',
+      owner: 'Verwaltet die Schlüssel dieses Kontos und sieht Guthaben und Nutzung.',
       operator: 'Sieht und verwaltet alles auf diesem Server.',
     },
     emailHint: 'Leer lassen, um die E-Mail des Kontos zu verwenden.',

@@ -55,8 +55,7 @@ export const operator: Catalogue['operator'] = {
     hint: 'Nutzer finden die ID in der Fehlermeldung oder in ihrer Anfrageliste.',
     account: 'Konto',
     none: 'Anfrage nicht gefunden',
-    noneText:
-      'Prüfe die ID. Anfragen, die vor ihrem Beginn abgelehnt wurden, werden nicht gespeichert, und alte werden mit der Zeit gelöscht.',
+    noneText: 'Prüfe die ID. Anfragen, die vor ihrem Beginn abgelehnt wurden, werden nicht gespeichert.',
     again: 'Andere Anfrage suchen',
   },
   lanes: {

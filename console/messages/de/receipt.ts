@@ -4,9 +4,9 @@ import type { Catalogue } from '../catalogue.ts'
 export const receipt: Catalogue['receipt'] = {
   attempts: {
     title: 'Verlauf',
-    about: 'Die Lanes in der Reihenfolge der Versuche, mit ihrem Ergebnis.',
-    none: 'Noch hat keine Lane geantwortet.',
-    noneEver: 'Es wurde keine Lane versucht.',
+    about: 'Die Anbieter in der Reihenfolge der Versuche, mit ihrem Ergebnis.',
+    none: 'Noch hat kein Anbieter geantwortet.',
+    noneEver: 'Es wurde kein Anbieter versucht.',
     status: (status) => `HTTP ${status}`,
     firstByte: 'Erstes Byte',
     opened: 'Beginn',
@@ -93,7 +93,7 @@ export const receipt: Catalogue['receipt'] = {
   notes: {
     title: 'Gut zu wissen',
     cacheLost: (tokens, cost) =>
-      `${tokens} Tokens wurden als neue Eingabe berechnet, weil die Lane mit dem passenden Cache nicht verfügbar war. Aus dem Cache hätten sie ${cost} weniger gekostet.`,
+      `${tokens} Tokens wurden als neue Eingabe berechnet, weil der Anbieter mit dem passenden Cache nicht verfügbar war. Aus dem Cache hätten sie ${cost} weniger gekostet.`,
     compaction: (before, after) => `Die Unterhaltung wurde von ${before} auf ${after} Tokens verdichtet.`,
     shortfall: (amount) =>
       `Die Anfrage hat ${amount} mehr gekostet als reserviert. Die Differenz wird nicht berechnet.`,

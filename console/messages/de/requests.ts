@@ -29,7 +29,7 @@ export const requests: Catalogue['requests'] = {
   },
   columns: {
     request: 'Anfrage',
-    model: 'Modell und Lane',
+    model: 'Modell und Anbieter',
     key: 'Schlüssel',
     state: 'Status',
     tokens: 'Tokens',
@@ -40,7 +40,7 @@ export const requests: Catalogue['requests'] = {
   cached: (count) => `${count} aus dem Cache`,
   estimated: 'geschätzt',
   noLane: 'noch keine Antwort',
-  noLaneEver: 'keine Lane',
+  noLaneEver: 'kein Anbieter',
   heldNow: 'reserviert',
   byWallet: 'Guthaben',
   byPlan: 'Tarif',
@@ -66,7 +66,8 @@ export const requests: Catalogue['requests'] = {
   free: {
     completed: 'Die Antwort ist vollständig.',
     client_gone: 'Der Client hat die Verbindung getrennt, bevor die Anfrage kostenpflichtig war.',
-    upstream_failed: 'Der Anbieter hat die Anfrage abgelehnt, oder alle Lanes sind vor der ersten Ausgabe ausgefallen.',
+    upstream_failed:
+      'Der Anbieter hat die Anfrage abgelehnt, oder alle Anbieter sind vor der ersten Ausgabe ausgefallen.',
     drained: 'Der Server wurde beendet, bevor die Antwort begann.',
     ledger_unavailable: 'Das Ledger war nicht verfügbar, bevor die Antwort begann.',
     internal_error: 'Auf dem Server ist vor der ersten Ausgabe ein Fehler aufgetreten.',
@@ -102,14 +103,15 @@ export const requests: Catalogue['requests'] = {
     id: 'ID',
     model: 'Modell',
     key: 'Schlüssel',
-    lane: 'Lane',
+    lane: 'Anbieter',
     began: 'Beginn',
     ended: 'Ende',
     outputCap: 'Max. Ausgabe-Tokens',
     inputEstimate: 'Geschätzte Eingabe-Tokens',
     idempotency: 'Idempotenz',
     repeated: {
-      running: (until) => `Wiederholungen mit demselben Schlüssel warten. Gespeichert bis ${until}`,
+      running: (until) =>
+        `Wiederholungen mit demselben Schlüssel werden bis zum Ende dieser Anfrage abgelehnt. Der Schlüssel gilt bis ${until}`,
       kept: (until) => `Wiederholungen mit demselben Schlüssel erhalten diese Antwort kostenlos bis ${until}`,
       'not-kept': (until) =>
         `Wiederholungen mit demselben Schlüssel werden bis ${until} abgelehnt, weil die Antwort nicht gespeichert ist`,

@@ -65,7 +65,7 @@ export const wallet: Catalogue['wallet'] = {
       'Vor jeder Anfrage werden ihre Höchstkosten reserviert. Am Ende werden die tatsächlichen Kosten berechnet, und der Rest wird frei. So können gleichzeitige Anfragen nie mehr ausgeben als dein Guthaben.',
     charge: 'Kosten',
     chargeText:
-      'Du bezahlst die Tokens, die der Anbieter gezählt hat, zum Preis bei Beginn der Anfrage. Eine Anfrage ohne Ausgabe kostet nichts. Das Guthaben wird nie negativ.',
+      'Du bezahlst die Tokens, die der Anbieter gezählt hat, zum Preis bei Beginn der Anfrage. Eine Anfrage, die vor ihrer ersten Ausgabe scheitert, kostet nichts. Trennt dein Client die Verbindung, bezahlst du die Eingabe und die Ausgabe bis dahin. Das Guthaben wird nie negativ.',
     test: 'Testguthaben',
     testText:
       'Ein neuer Server schreibt seinem ersten Konto etwas Guthaben zum Ausprobieren gut. Es funktioniert wie jede andere Gutschrift und steht im Kontoauszug.',

@@ -80,7 +80,7 @@ export const connect = {
       'The base URL must end in /v1; without it requests fail with 404. A trailing slash is fine.',
       'A key is always required: “none” and “not-needed” fail with 401.',
       'Effort, thinking, reasoning: off, or one of the model’s efforts. Choose off for an ID that ends in an effort.',
-      'A maximum output holds its cost while a request runs. With a small wallet, leave it unset.',
+      'If you set maximum output tokens, their cost is held while a request runs. With a small wallet, leave it unset.',
       'GET /v1/models lists the models of a key with their context and maximum output.',
     ],
   },

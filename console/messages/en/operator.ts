@@ -46,8 +46,7 @@ export const operator = {
     hint: 'Users can copy the ID from an error message or from their list of requests.',
     account: 'Account',
     none: 'Request not found',
-    noneText:
-      'Check the ID. Requests that were refused before they started are not recorded, and old requests are deleted over time.',
+    noneText: 'Check the ID. Requests that were refused before they started are not recorded.',
     again: 'Find another request',
   },
   lanes: {

@@ -38,7 +38,7 @@ export const plan = {
   hideRows: 'Hide requests',
   rowsOf: (window: string) => `Requests in ${window}`,
   rowsNone: 'No requests in this window yet.',
-  agrees: { one: '# request adds up to the usage shown.', other: '# requests add up to the usage shown.' },
+  agrees: { one: '# request accounts for the usage shown.', other: '# requests add up to the usage shown.' },
   partly: {
     one: '# request loaded. Choose “Show more” to load the rest.',
     other: '# requests loaded. Choose “Show more” to load the rest.',

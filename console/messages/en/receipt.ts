@@ -2,9 +2,9 @@
 export const receipt = {
   attempts: {
     title: 'Timeline',
-    about: 'The lanes in the order they were tried, with their results.',
-    none: 'No lane has responded yet.',
-    noneEver: 'No lane was tried.',
+    about: 'The providers in the order they were tried, with their results.',
+    none: 'No provider has responded yet.',
+    noneEver: 'No provider was tried.',
     status: (status: string) => `HTTP ${status}`,
     firstByte: 'First byte',
     opened: 'Started',
@@ -91,7 +91,7 @@ export const receipt = {
   notes: {
     title: 'Good to know',
     cacheLost: (tokens: string, cost: string) =>
-      `${tokens} tokens were charged as new input because the lane that had them cached was unavailable. Cached, they would have cost ${cost} less.`,
+      `${tokens} tokens were charged as new input because the provider that had them cached was unavailable. Cached, they would have cost ${cost} less.`,
     compaction: (before: string, after: string) => `The conversation was compacted from ${before} to ${after} tokens.`,
     shortfall: (amount: string) =>
       `The request cost ${amount} more than was held. You are not charged for the difference.`,

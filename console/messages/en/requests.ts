@@ -26,7 +26,7 @@ export const requests = {
   },
   columns: {
     request: 'Request',
-    model: 'Model and lane',
+    model: 'Model and provider',
     key: 'Key',
     state: 'Status',
     tokens: 'Tokens',
@@ -37,7 +37,7 @@ export const requests = {
   cached: (count: string) => `${count} cached`,
   estimated: 'estimated',
   noLane: 'no response yet',
-  noLaneEver: 'no lane',
+  noLaneEver: 'no provider',
   heldNow: 'held',
   byWallet: 'wallet',
   byPlan: 'plan',
@@ -65,7 +65,7 @@ export const requests = {
   free: {
     completed: 'The answer is complete.',
     client_gone: 'The client disconnected before the request became chargeable.',
-    upstream_failed: 'The provider refused the request, or every lane failed before any output.',
+    upstream_failed: 'The provider refused the request, or every provider failed before any output.',
     drained: 'The server shut down before the answer began.',
     ledger_unavailable: 'The ledger was unavailable before the answer began.',
     internal_error: 'The server failed before any output.',
@@ -98,7 +98,7 @@ export const requests = {
     id: 'ID',
     model: 'Model',
     key: 'Key',
-    lane: 'Lane',
+    lane: 'Provider',
     began: 'Started',
     ended: 'Ended',
     outputCap: 'Max output tokens',
@@ -106,7 +106,8 @@ export const requests = {
     idempotency: 'Idempotency',
     /** What a retry with the same idempotency key gets, by the state of the key. */
     repeated: {
-      running: (until: string) => `Retries with the same key wait. Kept until ${until}`,
+      running: (until: string) =>
+        `Retries with the same key are refused until this request ends. The key is remembered until ${until}`,
       kept: (until: string) => `Retries with the same key get this answer for free until ${until}`,
       'not-kept': (until: string) =>
         `Retries with the same key are refused until ${until} because the answer was not stored`,

@@ -62,7 +62,7 @@ export const wallet = {
       'Before a request starts, its maximum cost is held. When it ends, the actual cost is charged and the rest is released. Requests that run at the same time can never spend more than your balance.',
     charge: 'Charges',
     chargeText:
-      'You pay for the tokens that the provider counted, at the price when the request started. A request without output costs nothing. The wallet never goes below zero.',
+      'You pay for the tokens that the provider counted, at the price when the request started. A request that fails before any output costs nothing. If your client disconnects, you pay for the input and the output so far. The wallet never goes below zero.',
     test: 'Test credit',
     testText:
       'A new server adds some credit to its first wallet so that you can try everything. It works like any other credit and appears in the statement.',

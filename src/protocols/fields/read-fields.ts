@@ -97,7 +97,7 @@ function checkInner(
 
 function checkStandard(param: string, given: unknown): Problem | undefined {
   if (STANDARD_VALUES.has(given)) return undefined
-  const message = `\`${param}\` would change the price of the request, and this model's entry does not cover it. Leave it out.`
+  const message = `\`${param}\` would change the price of the request, and this gateway has no price for that. Leave it out.`
   return problem('unsupported_value', message, { param })
 }
 
@@ -120,11 +120,11 @@ export function checkFields(
     const rule = Object.hasOwn(table, name) ? table[name] : undefined
     if (!rule || value === null) continue
     if (rule.policy === 'refused' && !STANDARD_VALUES.has(value)) {
-      const message = `\`${name}\` is not provided by this gateway. Leave it out.`
+      const message = `\`${name}\` is not supported by this gateway. Leave it out.`
       return problem('unsupported_parameter', message, { param: name })
     }
     if (rule.policy === 'standard-only' && !STANDARD_VALUES.has(value)) {
-      const message = `\`${name}\` would change the price of the request, and this model's entry does not cover it. Leave it out, or send "auto" or "default".`
+      const message = `\`${name}\` would change the price of the request, and this gateway has no price for that. Leave it out, or send "auto" or "default".`
       return problem('unsupported_value', message, { param: name })
     }
     const found = rule.check && checkValue(name, value, rule.check)

@@ -46,7 +46,7 @@ describe('allowances are exact at the edge (A29)', () => {
       const answer = await spend(server(), key, requests)
       expect(answer.status).toBe(status)
       if (status !== 200)
-        expectProblem(answer, 'key_spend_cap_reached', { message: /0\.02 USD a day; 0\.01 USD are spent/ })
+        expectProblem(answer, 'key_spend_cap_reached', { message: /0\.02 USD a day; 0\.01 USD has been spent/ })
     }
   })
 

@@ -59,7 +59,7 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
       const answer = await sendShape(setup(), account, protocol, { model: plain, ...fields('medium') })
       expectProblem(answer, 'unsupported_value', { param })
       expect(answer.json.error.message).toContain(
-        `${param} is 'medium', but the model '${plain}' has no effort levels: leave ${param} out. A client that sends it unasked has a setting for the effort of this model.`,
+        `${param} is 'medium', but the model '${plain}' has no effort levels: leave ${param} out. If your client adds it by itself, turn off its effort setting for this model.`,
       )
       expect(await account.receipts()).toEqual([])
     })

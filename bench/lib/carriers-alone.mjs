@@ -98,7 +98,7 @@ function readBytes(adapter, splitter, read) {
   while (!adapter.state.done) {
     const encoded = adapter.readRepeated?.(splitter) ?? next(adapter, splitter)
     if (encoded === undefined) break
-    if (encoded.bytes) pieces.push(encoded.bytes)
+    if (encoded.bytes) pieces.push(Buffer.from(encoded.bytes))
   }
   return pieces.length > 1 ? Buffer.concat(pieces) : pieces[0]
 }

@@ -57,7 +57,7 @@ describe('effort: suffix and field', () => {
         'In Codex, set model_reasoning_effort = "high".',
     )
     expect(refusalOf('thinker', 'medium', undefined, 'reasoning.effort').message).toMatch(
-      /has none, low, high\. In Codex, set model_reasoning_effort to one of them\.$/,
+      /supports only none, low, high\. In Codex, set model_reasoning_effort to one of them\.$/,
     )
     expect(refusalOf('plain', 'medium', undefined, 'reasoning.effort').message).toMatch(
       /leave reasoning\.effort out\. .* In Codex, set model_catalog_url = "<base_url>\/models" for this provider\.$/,
@@ -78,7 +78,7 @@ describe('effort: suffix and field', () => {
   test('a word that the model does not have is refused with the words that it has', () => {
     const refusal = refusalOf('thinker', 'medium')
     expect(refusal).toMatchObject({ code: 'unsupported_value', param: 'reasoning_effort' })
-    expect(refusal.message).toBe("reasoning_effort is 'medium', but the model 'thinker' has none, low, high.")
+    expect(refusal.message).toBe("reasoning_effort is 'medium', but the model 'thinker' supports only none, low, high.")
   })
 
   test.each(['none', 'low'])('a model without efforts refuses %s', (word) => {

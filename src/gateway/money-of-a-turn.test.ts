@@ -260,6 +260,15 @@ describe('a stream that comes whole', () => {
     expect([answer.written, answer.ended, answer.refusals]).toEqual([[], '', ['ledger_unavailable']])
   })
 
+  it('waits for its hold like any other where a keep-alive could send a part of it before', async () => {
+    const durability = 'durable-when-hurried'
+    const responses = requestWith({ input: [] }, { model: 'small' })
+    const answer = await moneyOfTurn({ turn: responses, durability, mayCallBeforeDurable: true }, [
+      wholeStreamOf(chunk, LAST_CHUNK),
+    ])
+    expect([answer.written.length, answer.hurriedAt]).toEqual([1, [1]])
+  })
+
   it('is cut off where it breaks in the same read', async () => {
     const answer = await moneyOfTurn({ turn }, [wholeStreamOf(chunk, { error: { message: 'broken' } })])
     expect(answer.endings).toMatchObject([{ outcome: 'upstream_failed' }])

@@ -1,4 +1,5 @@
 import { afterSocketsRead } from '../lib/async.ts'
+import type { Problem } from '../model/problem.ts'
 import { skipComments } from '../protocols/json/bytes.ts'
 import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
@@ -50,8 +51,8 @@ const UNSENT_FRAMES_MAX = 3
 /**
  * Relays a stream frame by frame. One read of the provider is one write to the client; backpressure: while the client's socket
  * is full, the provider is not read. Frames before the first content are held back, and no content leaves before the release gate
- * is open (`openReleaseGate` in `serve-turn.ts`), that is before the hold is durable (R1 in docs/architecture.md). An answer that came
- * whole in one read leaves with its settle instead. Head and keep-alive may leave earlier, without content (`onBeat` in
+ * is open (`openReleaseGate` in `serve-turn.ts`), that is before the hold is durable (R1 in docs/architecture.md). A Chat answer
+ * that came whole in one read leaves with its settle instead (`leavesWithItsEnd`). Head and keep-alive may leave earlier, without content (`onBeat` in
  * `server/sinks.ts`). Only a read of the provider may fail here; any other throw is our own fault.
  */
 export async function relayStream(
@@ -97,15 +98,12 @@ export async function relayStream(
       }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
-        // An answer that came whole leaves with its end, whose charge covers the hold: one commit and one write.
-        if (isOver && !failure && isComplete(stream) && !turn.keeper && state.outputBytes <= outputBytesMax) {
-          onFirstContent(services, turn, attempt)
-          return resultOfEnd(stream, ready)
-        }
-        if (!turn.releaseGate.isOpen) hold.hurry()
-        const problem = await turn.releaseGate.opened
+        const isWhole = isOver && !failure && isComplete(stream) && leavesWithItsEnd(turn)
+        const problem = isWhole ? undefined : await whenReleased(turn)
         if (problem) return { kind: 'withheld', problem }
         onFirstContent(services, turn, attempt)
+        cancellation.answerIsComplete = isWhole
+        if (isWhole) return resultOfEnd(stream, ready)
       }
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) unsentBytes += length
@@ -135,6 +133,18 @@ export async function relayStream(
   } finally {
     endUsageWait?.()
   }
+}
+
+/**
+ * An answer that came whole leaves with its end, whose charge covers the hold: one commit and one write. Not where anything of it
+ * could leave before: a keep-alive of Responses repeats the items so far, and a kept answer is found by its id.
+ */
+const leavesWithItsEnd = ({ sink, request, keeper }: Turn): boolean =>
+  request.protocol === 'chat' && keeper === undefined && sink.phase === 'quiet'
+
+function whenReleased({ releaseGate, hold }: Turn): Promise<Problem | undefined> | undefined {
+  if (!releaseGate.isOpen) hold.hurry()
+  return releaseGate.opened
 }
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }

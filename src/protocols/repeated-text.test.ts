@@ -147,6 +147,30 @@ describe('texts that are read without parsing their frames', () => {
     expect(adapter.state.invalid).toMatch('does not match')
   })
 
+  it('are not taken behind a chat frame that had more than a text, whether its client sees it or not', () => {
+    const reader = readerOf('chat')
+    const after = (delta: Json) => {
+      reader.read(Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`))
+      return reader.repeatText !== undefined
+    }
+    expect(after({ content: 'a' })).toBe(true)
+    expect(after({ content: 'a', tool_calls: [{ index: 0, function: { arguments: '{' } }] })).toBe(false)
+    expect(after({ content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'sealed' }] })).toBe(false)
+    expect(after({ content: 'a', reasoning_content: 'hm' })).toBe(false)
+    expect(after({})).toBe(false)
+  })
+
+  it('are not taken behind the start of an Anthropic block, and leave what a layer above has added', () => {
+    const reader = readerOf('anthropic')
+    const read = (frame: Json) => reader.read(Buffer.from(`data: ${JSON.stringify(frame)}\n\n`))
+    read({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'a' } })
+    expect(reader.repeatText).toBeUndefined()
+    read({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'b' } })
+    reader.state.outputBytes += 2
+    reader.repeatText?.('c')
+    expect(reader.state.outputBytes).toBe(1 + 1 + 2 + 1)
+  })
+
   it('are not taken from a tool whose input is the answer: its arguments have to be JSON', () => {
     expect(readAnswerTool(readerOf('chat'), 'answer').repeatText).toBeUndefined()
   })
@@ -174,9 +198,40 @@ describe('a repeated text', () => {
     expect(take(frame('"content":"a","text":"a"'), 'a', frame('"content":"b","text":"a"'))).toEqual([])
   })
 
+  it('is the one that the parser finds, whatever else looks like it', () => {
+    const decoys = [
+      ['"text":"b","content":  "b"', '"text":"x","content":  "b"'],
+      ['"c":{"content":"b"},"c":{"con\\u0074ent":"b"}', '"c":{"content":"x"},"c":{"con\\u0074ent":"b"}'],
+    ] as const
+    for (const [learned, next] of decoys) expect(take(frame(learned), 'b', frame(next)), learned).toEqual([])
+    const comment = (text: string) => Buffer.from(`: "content":"${text}"\ndata: {"content":  "b"}\n\n`)
+    expect(take(comment('b'), 'b', comment('x'))).toEqual([])
+  })
+
+  it('is not looked for in long frames, in frames beyond the bound, and in the same pieces twice', () => {
+    const long = (text: string) => frame(`"content":"${text}","x":"${'y'.repeat(5000)}"`)
+    expect(take(long('a'), 'a', long('b'))).toEqual([])
+    const repeated = new RepeatedText()
+    repeated.learn(frame('"content":"a"'), 'a')
+    const bounded = new FrameSplitter({ frameBytesMax: 100 })
+    bounded.push(frame(`"content":"${'b'.repeat(200)}"`))
+    expect(repeated.take(bounded)).toEqual([])
+    expect(() => bounded.next()).toThrow('over 100 bytes')
+    const splitter = new FrameSplitter({ frameBytesMax: 1e6 })
+    const tries = { count: 0, match: () => (tries.count++, -1) }
+    for (let piece = 0; piece < 10; piece++) {
+      splitter.push(Buffer.from('"content":"bbb'))
+      splitter.takeMatching(tries)
+      splitter.next()
+    }
+    expect(tries.count).toBe(1)
+  })
+
   it('has to be valid, and so have the number and the padding', () => {
     const learned = frame('"sequence_number":1,"delta":"a","obfuscation":"x"')
     expect(take(learned, 'a', frame('"sequence_number":,"delta":"b","obfuscation":"x"'))).toEqual([])
+    expect(take(learned, 'a', frame('"sequence_number":07,"delta":"b","obfuscation":"x"'))).toEqual([])
+    expect(take(learned, 'a', frame('"sequence_number":2,"delta":"b","obfuscation":"\\q"'))).toEqual([])
     expect(take(learned, 'a', frame('"sequence_number":2,"delta":"\\q","obfuscation":"x"'))).toEqual([])
     expect(take(learned, 'a', frame('"sequence_number":2,"delta":"b","obfuscation":"\u0007"'))).toEqual([])
     expect(take(learned, 'a', frame('"sequence_number":12,"delta":"\\u00e9","obfuscation":""'))).toEqual(['é'])

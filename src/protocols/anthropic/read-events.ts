@@ -19,6 +19,7 @@ class AnthropicEventReader implements EventReader {
   #counts: Fields = {}
   #usage: Usage | undefined
   #hasBegun = false
+  #isDelta = false
 
   constructor(options: ReaderOptions<AnthropicDialect>) {
     this.#blocks = new BlockReader(options)
@@ -28,6 +29,7 @@ class AnthropicEventReader implements EventReader {
     const { state } = this
     if (state.done || state.invalid !== undefined || state.error) return []
     const frame = this.#parse(bytes)
+    this.#isDelta = frame?.type === 'content_block_delta'
     if (frame === undefined) return []
     const blocks = this.#blocks
     const events = this.#readFrame(frame)
@@ -39,10 +41,17 @@ class AnthropicEventReader implements EventReader {
     return events
   }
 
-  readonly repeatText = (text: string): void => {
+  /** Only behind a delta: a block that begins with its text begins once. */
+  get repeatText() {
+    return this.#isDelta ? this.#repeatText : undefined
+  }
+
+  readonly #repeatText = (text: string): void => {
     const { state } = this
-    this.#blocks.textBytes += Buffer.byteLength(text)
-    state.outputBytes = this.#blocks.textBytes
+    const bytes = Buffer.byteLength(text)
+    this.#blocks.textBytes += bytes
+    // Added: a layer above adds bytes of its own.
+    state.outputBytes += bytes
     state.contentFrames += 1
   }
 

@@ -93,7 +93,7 @@ function translateReply(reader: EventReader, stamp: ChunkStamp): StreamAdapter {
   }
 }
 
-/** The text of a message, where a frame had nothing else. */
+/** The text of a message, where a frame gave no other event. */
 function onlyText(events: readonly TurnEvent[]): string | undefined {
   const [event] = events
   return events.length === 1 && event?.type === 'text-delta' && event.logprobs === undefined ? event.text : undefined

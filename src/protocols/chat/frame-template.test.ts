@@ -244,7 +244,7 @@ describe('a frame template', () => {
     return { chunk, bytes: Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`) }
   }
   const matches = (learned: ReturnType<typeof frame>, next: ReturnType<typeof frame>) =>
-    (learnTemplate(learned.bytes, learned.chunk, 1)?.match(next.bytes, 0) ?? -1) !== -1
+    (learnTemplate(learned.bytes, learned.chunk, 1)?.match(next.bytes, 0, next.bytes.length) ?? -1) !== -1
 
   it('is not learned where the varying strings are not text', () => {
     expect(matches(frame({ content: 'a' }), frame({ content: 'b' }))).toBe(true)
@@ -257,16 +257,16 @@ describe('a frame template', () => {
   it('does not match a part of a frame, or one that continues differently', () => {
     const { bytes, chunk } = frame({ content: 'a' })
     const template = learnTemplate(bytes, chunk, 1)
-    for (let length = 0; length < bytes.length; length++) expect(template?.match(bytes.subarray(0, length), 0)).toBe(-1)
-    expect(template?.match(bytes, 0)).toBe(bytes.length)
-    expect(template?.match(frame({ content: 'a' }, { usage: { prompt_tokens: 1 } }).bytes, 0)).toBe(-1)
+    for (let length = 0; length < bytes.length; length++) expect(template?.match(bytes, 0, length)).toBe(-1)
+    expect(template?.match(bytes, 0, bytes.length)).toBe(bytes.length)
+    expect(template?.match(frame({ content: 'a' }, { usage: { prompt_tokens: 1 } }).bytes, 0, 1000)).toBe(-1)
   })
 
   it('counts text that is the same in every frame and text that varies', () => {
     const goesOn = (content: string) => frame({ content, function_call: { name: 'look' } })
     const { bytes, chunk } = goesOn('a')
     const template = learnTemplate(bytes, chunk, 'a'.length + 'look'.length)
-    expect(template?.match(goesOn('some').bytes, 0)).not.toBe(-1)
+    expect(template?.match(goesOn('some').bytes, 0, 1000)).not.toBe(-1)
     expect(template?.textBytes).toBe('some'.length + 'look'.length)
   })
 })

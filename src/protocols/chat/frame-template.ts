@@ -1,14 +1,15 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import { endOfPlainText, endOfString, isQuote, measureString, tryParse } from '../json/bytes.ts'
 import { readData } from '../sse/frames.ts'
+import { LEARNED_BYTES_MAX } from '../sse/repeated-text.ts'
 
 // The frames of a stream are mostly the same bytes with another text in between. The relay parses one of them, and passes
 // the following ones of the same template without parsing. A template is the bytes that stay the same (its literals), with
 // slots between them for the strings that vary.
 
 export interface FrameTemplate {
-  /** The end of the frame that begins at `from`; -1 when it does not match, or is not complete yet. */
-  match(bytes: Buffer, from: number): number
+  /** The end of the frame that begins at `from`; -1 when it does not match, or does not end by `endMax`. */
+  match(bytes: Buffer, from: number, endMax: number): number
   /** Bytes of text in the frames that have matched. */
   textBytes: number
   /** How many of these had text. */
@@ -26,7 +27,7 @@ const probeValue = (slot: number): string => `slot ${slot}`
  * can be recognised by it. It is proved when the first frame matches, because many templates never match.
  */
 export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): FrameTemplate | undefined {
-  const strings = varyingStrings(chunk)
+  const strings = frame.length > LEARNED_BYTES_MAX ? undefined : varyingStrings(chunk)
   const split = strings && splitAtSlots(frame)
   if (!split) return undefined
   const { literals, values } = split
@@ -42,7 +43,7 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
     fixedBytes = textBytes - varying.reduce((sum, bytes) => sum + bytes, 0)
     return proof === 'proved'
   }
-  const match = (bytes: Buffer, from: number): number => {
+  const match = (bytes: Buffer, from: number, endMax: number): number => {
     if (proof === 'wrong') return -1
     let at = from
     let sum = 0
@@ -50,7 +51,7 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
       const literal = literals[slot]!
       const start = at
       at += literal.length
-      if (at > bytes.length || bytes.compare(literal, 0, literal.length, start, at) !== 0) return -1
+      if (at > endMax || bytes.compare(literal, 0, literal.length, start, at) !== 0) return -1
       if (slot === values.length) break
       let end = endOfPlainText(bytes, at)
       let measured: number | undefined = end - at
@@ -63,7 +64,7 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
       if (proof === 'open' || countsAsText[slot]) sum += measured
       at = end
     }
-    if (proof === 'open') return prove() ? match(bytes, from) : -1
+    if (proof === 'open') return prove() ? match(bytes, from, endMax) : -1
     const matched = fixedBytes + sum
     template.textBytes += matched
     if (matched > 0) template.contentFrames += 1

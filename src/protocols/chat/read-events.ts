@@ -36,6 +36,7 @@ class ChatEventReader implements EventReader {
   #logprobs: TokenLogprob[] = []
   /** The reasoning since the last other content, where the server wants it back. */
   #reasoning = ''
+  #isPlainText = false
   #events: TurnEvent[] = []
 
   constructor(options: ReaderOptions<ChatDialect>) {
@@ -48,6 +49,7 @@ class ChatEventReader implements EventReader {
     const chunk = parseChunk(state, frame)
     if (chunk === undefined) return []
     this.#events = []
+    this.#isPlainText = false
     this.#usage.read(chunk, 1, this.#options.dialect)
     const bytesBefore = state.outputBytes
     this.#readChunk(chunk)
@@ -56,7 +58,12 @@ class ChatEventReader implements EventReader {
     return this.#events
   }
 
-  readonly repeatText = (text: string): void => {
+  /** Only where the last frame had nothing but a text: no part of a call, nothing that is counted and not shown. */
+  get repeatText() {
+    return this.#isPlainText ? this.#repeatText : undefined
+  }
+
+  readonly #repeatText = (text: string): void => {
     const bytes = Buffer.byteLength(text)
     this.#emittedBytes += bytes
     this.state.outputBytes += bytes
@@ -103,7 +110,8 @@ class ChatEventReader implements EventReader {
   }
 
   #readDelta(delta: Fields, fragments: readonly Fields[] | undefined, logprobs: unknown): void {
-    this.#emittedBytes += textBytesOf(delta)
+    const textBytes = textBytesOf(delta)
+    this.#emittedBytes += textBytes
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
       if (this.#options.dialect.requiresReasoning) this.#reasoning += reasoning
@@ -114,6 +122,8 @@ class ChatEventReader implements EventReader {
       if (this.#reasoning !== '') this.#sealReasoning()
       const tokens = this.#logprobs
       this.#logprobs = []
+      this.#isPlainText =
+        fragments === undefined && !isObject(logprobs) && textBytes === Buffer.byteLength(delta.content)
       this.#events.push({
         ...{ type: 'text-delta', text: delta.content },
         ...(tokens.length === 0 ? {} : { logprobs: tokens }),

@@ -35,6 +35,20 @@ describe('the chat tap', () => {
     expect(String(tapOf().read(bytes).bytes)).toBe(String(bytes).replace('"lane"', '"public"'))
   })
 
+  it.each([
+    '"model":"secret","model":"secret"',
+    '"model":"secret-1","model":"b"',
+    '"model" : "secret","x":{"model":"secret"}',
+    '"mod\\u0065l":"secret","x":{"model":"secret"}',
+  ])('leaves no name of the provider in %s', (members) => {
+    const choices = '"choices":[{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":null}]'
+    const bytes = Buffer.from(
+      `data: {"id":"c1","object":"chat.completion.chunk","created":1,${members},${choices}}\n\n`,
+    )
+    const { model } = JSON.parse(String(tapOf().read(bytes).bytes).slice(6))
+    expect(model).toBe('public')
+  })
+
   it('renames a dated version of the model, and does not parse the frames that follow it', () => {
     const bytes = frame({ ...chunk({ content: 'x' }), model: 'lane-2026-08-06' })
     const tap = tapOf()

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type Fields, isObject } from '../../lib/types.ts'
-import { endOfString, tryParse } from '../json/bytes.ts'
+import { endOfString, skipString, tryParse } from '../json/bytes.ts'
 import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { DONE_FRAME, dataFrame, type FrameSplitter } from '../sse/frames.ts'
@@ -126,8 +126,8 @@ export class ChatTap implements StreamAdapter {
   }
 
   /**
-   * The name in the frame's bytes can be replaced by the public one. `"` is escaped inside JSON strings, so the quoted member is
-   * only found where it is a member. Where a server spells it differently, or writes it twice, the frame has to be rewritten.
+   * The name in the frame's bytes can be replaced by the public one. `"` is escaped inside JSON strings, so the quoted name is only
+   * found where it is a member. Where a server spells it differently, or writes it anywhere else, the frame has to be rewritten.
    */
   #canRename(frame: Buffer, model: unknown): boolean {
     if (typeof model !== 'string') return false
@@ -138,9 +138,13 @@ export class ChatTap implements StreamAdapter {
       this.#providerMember = modelMember(model, colon)
       this.#publicMember = modelMember(this.#options.publicModel, colon)
     }
-    const member = this.#providerMember
-    const at = frame.indexOf(member)
-    return at !== -1 && frame.indexOf(member, at + member.length) === -1
+    const at = frame.indexOf(MODEL)
+    return (
+      at !== -1 &&
+      frame.indexOf(MODEL, at + MODEL.length) === -1 &&
+      frame.indexOf(this.#providerMember, at) === at &&
+      isOutermost(frame, at)
+    )
   }
 
   /** Takes one frame, or several that all have the member as the frame had that `#canRename` saw last. */
@@ -161,6 +165,22 @@ export class ChatTap implements StreamAdapter {
 }
 
 const NOTHING = Buffer.alloc(0)
+const MODEL = Buffer.from('"model"')
+
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, DOUBLE_QUOTE] = Buffer.from('{}[]"')
+
+/** Whether only the object around the whole frame is open at `end`. */
+function isOutermost(frame: Buffer, end: number): boolean {
+  let depth = 0
+  for (let at = 0; at < end; at++) {
+    const byte = frame[at]
+    if (byte === DOUBLE_QUOTE) at = skipString(frame, at) - 1
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1
+    if (at < 0) return false
+  }
+  return depth === 1
+}
 
 const modelMember = (model: string, colon: string): Buffer => Buffer.from(`"model"${colon}${JSON.stringify(model)}`)
 

@@ -213,7 +213,7 @@ export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDia
   return { body: spliceMembers(body, changes), leftOut: [...leftOut] }
 }
 
-/** What a message that a server would refuse contains: the other messages need not be parsed. */
+/** The bytes that a message contains if this server would refuse it: the other messages need not be parsed. */
 function refusedSigns(has: ReadonlySet<MessageSign>, dialect: ChatDialect): readonly string[] {
   const signs: string[] = []
   if (has.has('developer') && !dialect.developerRole) signs.push('developer')

@@ -345,7 +345,7 @@ export function encodeStream(source: ItemEventSource, options: EncodeOptions): E
   }
 }
 
-/** The text of a message, where a frame had nothing else. */
+/** The text of a message, where a frame gave no other event. */
 function onlyText(events: readonly ItemEvent[]): DeltaEvent | undefined {
   const [event] = events
   return events.length === 1 && isRepeatable(event) ? event : undefined

@@ -27,7 +27,7 @@ const COPIED_BYTES_MAX = 4096
  * byte after it.)
  *
  * `readFrames` in `gateway/stream.ts` feeds it. `parseFrameData` below reads the JSON of a frame for the `read-events.ts` of a wire, and
- * for `chat/tap.ts` in a Chat relay; `repeated-text.ts` and `chat/frame-template.ts` take runs of similar frames without parsing them.
+ * for `protocols/chat/tap.ts` in a Chat relay; `repeated-text.ts` and `protocols/chat/frame-template.ts` take runs of similar frames without parsing them.
  */
 export class FrameSplitter {
   readonly #frameBytesMax: number
@@ -80,10 +80,19 @@ export class FrameSplitter {
     return undefined
   }
 
-  /** Takes the next frames that match as one piece; undefined for none. `match` gives the end of the frame at `from`, or -1. */
-  takeMatching(template: { match(bytes: Buffer, from: number): number }): Buffer | undefined {
+  /**
+   * Takes the next frames that match as one piece; undefined for none. `match` gives the end of the frame at `from`, or -1. A frame that
+   * came in several reads is not compared: each read would begin with it anew.
+   */
+  takeMatching(template: { match(bytes: Buffer, from: number, endMax: number): number }): Buffer | undefined {
+    const bytes = this.#bytes
     let end = this.#start
-    for (let next = template.match(this.#bytes, end); next !== -1; next = template.match(this.#bytes, end)) end = next
+    if (this.#searched > end) return undefined
+    for (;;) {
+      const next = template.match(bytes, end, Math.min(bytes.length, end + this.#frameBytesMax))
+      if (next === -1) break
+      end = next
+    }
     return end === this.#start ? undefined : this.#takeUntil(end)
   }
 

@@ -1,10 +1,13 @@
 import { endOfPlainText, endOfString, isQuote, tryParse } from '../json/bytes.ts'
-import type { FrameSplitter } from './frames.ts'
+import { type FrameSplitter, readData } from './frames.ts'
 
 type Slot = 'number' | 'text' | 'padding'
 
-/** `"` is escaped inside strings, so this matches only real member names. */
+/** `"` is escaped inside strings, so in JSON this matches only member names; `#prove` finds out about the rest. */
 const SLOTS = /"(?:(sequence_number)" ?: ?(?=\d)|(content|text|delta)" ?: ?"|obfuscation" ?: ?")/g
+
+/** A longer frame is not remembered: each stream would hold one. */
+export const LEARNED_BYTES_MAX = 4096
 
 /** A stream whose frames all differ in more than their text stops comparing them. */
 const UNMATCHED_MAX = 8
@@ -18,12 +21,16 @@ export class RepeatedText {
   #literals: readonly Buffer[] = []
   #slots: readonly Slot[] = []
   #texts: string[] = []
+  /** The text of the frame that was learned. */
+  #learned = ''
   #unmatched = 0
+  /** It is proved when the first frame matches, because many never match. */
+  #isProved = false
 
   /** Takes the last frame that was parsed, and its text; undefined where it has more than that. */
   learn(frame: Buffer, text: string | undefined): void {
     this.#literals = []
-    if (text === undefined || this.#unmatched === UNMATCHED_MAX) return
+    if (text === undefined || frame.length > LEARNED_BYTES_MAX || this.#unmatched === UNMATCHED_MAX) return
     this.#unmatched += 1
     this.#split(frame, text)
   }
@@ -37,25 +44,43 @@ export class RepeatedText {
     return texts
   }
 
-  /** The end of the frame that begins at `from`; -1 where it does not match, has no text, or is not complete yet. */
-  match(bytes: Buffer, from: number): number {
+  /** The end of the frame that begins at `from`; -1 where it does not match, has no text, or does not end by `endMax`. */
+  match(bytes: Buffer, from: number, endMax: number): number {
     let at = from
     let text: string | undefined
     for (let index = 0; ; index++) {
       const literal = this.#literals[index]!
       const start = at
       at += literal.length
-      if (at > bytes.length || bytes.compare(literal, 0, literal.length, start, at) !== 0) return -1
+      if (at > endMax || bytes.compare(literal, 0, literal.length, start, at) !== 0) return -1
       const slot = this.#slots[index]
       if (slot === undefined) break
       const end = endOfSlot(bytes, at, slot)
       if (end === -1) return -1
-      if (slot === 'text') text = textBetween(bytes, at, end)
+      if (slot !== 'number') {
+        const string = textBetween(bytes, at, end)
+        if (string === undefined) return -1
+        if (slot === 'text') text = string
+      }
       at = end
     }
-    if (text === undefined || text === '') return -1
+    if (text === undefined || text === '' || !this.#prove()) return -1
     this.#texts.push(text)
     return at
+  }
+
+  /** The slot is where the parser finds the text: with another text in it, the frame has that text once, and nowhere the first one. */
+  #prove(): boolean {
+    if (this.#isProved) return true
+    const probe = this.#literals.flatMap((literal, at) => {
+      const slot = this.#slots[at]
+      return slot === undefined ? [literal] : [literal, PROBES[slot]]
+    })
+    const data = readData(Buffer.concat(probe))
+    const value = data && tryParse(data.toString('utf8'))
+    this.#isProved = countOf(value, PROBES.text.toString()) === 1 && countOf(value, this.#learned) === 0
+    if (!this.#isProved) this.#literals = []
+    return this.#isProved
   }
 
   #split(frame: Buffer, text: string): void {
@@ -68,7 +93,7 @@ export class RepeatedText {
       const from = SLOTS.lastIndex
       const slot = found[1] !== undefined ? 'number' : found[2] !== undefined ? 'text' : 'padding'
       const end = endOfSlot(frame, from, slot)
-      // Another text than the one that was read, or two: it is not known which one counts.
+      // A text of another value, or two of this one: it is not known which one counts.
       if (end === -1 || (slot === 'text' && (slots.includes('text') || textBetween(frame, from, end) !== text))) return
       // Copies: a subarray would keep the whole read alive.
       literals.push(Buffer.from(frame.subarray(start, from)))
@@ -77,10 +102,23 @@ export class RepeatedText {
       SLOTS.lastIndex = end
     }
     if (!slots.includes('text')) return
+    this.#isProved = false
+    this.#learned = text
     literals.push(Buffer.from(frame.subarray(start)))
     this.#literals = literals
     this.#slots = slots
   }
+}
+
+const PROBES = { number: Buffer.from('1'), text: Buffer.from('the text of a probe'), padding: Buffer.from('') } as const
+
+/** How often a string is a value in there. */
+function countOf(value: unknown, text: string): number {
+  if (typeof value === 'string') return value === text ? 1 : 0
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  for (const each of Object.values(value)) count += countOf(each, text)
+  return count
 }
 
 const ZERO = 0x30
@@ -93,7 +131,8 @@ function endOfSlot(bytes: Buffer, from: number, slot: Slot): number {
   }
   let at = from
   while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at++
-  return at === from ? -1 : at
+  const isNumber = at > from && (at === from + 1 || bytes[from] !== ZERO)
+  return isNumber ? at : -1
 }
 
 /** The text of a JSON string without its quotes; undefined where it is not valid. */

@@ -34,7 +34,7 @@ class RestoringReader implements EventReader {
     this.#names = names
   }
 
-  /** Nothing in a text depends on tools. */
+  /** Nothing in a plain text depends on tools; the reader says where a frame had nothing else. */
   get repeatText() {
     return this.#reader.repeatText
   }

@@ -23,7 +23,7 @@ describe('a builder key draws on its plan:', () => {
     expect(Date.parse(end!)).toBe(first!.opened_at + FIVE_HOURS_MS)
 
     const refused = await spend(server(), person.builder, 1)
-    expectProblem(refused, 'allowance_exhausted', { message: /0\.20 of 0\.20 USD are used.*resets at/ })
+    expectProblem(refused, 'allowance_exhausted', { message: /0\.20 of 0\.20 USD has been used.*resets at/ })
     const { error } = refused.json
     expect(error).toMatchObject({ window: '5h', used: '0.20', limit: '0.20' })
     expect(error.resets_at).toBe(Math.ceil(Date.parse(end!) / 1000))

@@ -35,7 +35,7 @@ export class Cancellation implements StopSignal {
   abortReason: AbortReason | undefined
   /** The client disconnected before its answer was complete. */
   disconnectedEarly: boolean
-  /** The client has its finish reason, or gets it with the charge: the whole answer is here. */
+  /** The client has its finish reason. */
   answerIsComplete: boolean
   /**
    * What a disconnect means for the call that runs. `callLane` sets it: `cancel` until the head of a stream has arrived, then the

@@ -34,7 +34,7 @@ export function deliverEnd(
         return undefined
       }
       // The hold was resolved elsewhere, or the charge is not durable: nothing may look like a complete answer.
-      if (sink.phase === 'quiet' || sink.phase === 'head') return deliverProblem(turn, ledgerUnavailable())
+      if (sink.phase === 'quiet') return deliverProblem(turn, ledgerUnavailable())
       sink.destroy()
       return undefined
     case 'broken-off':

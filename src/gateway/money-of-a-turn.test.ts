@@ -72,7 +72,6 @@ async function moneyOfTurn(
   const endings: Ending[] = []
   const refusals: string[] = []
   const written: Buffer[] = []
-  const ended: Buffer[] = []
   const asked: Record<string, unknown>[] = []
   /** How often the provider had been asked when the turn hurried its hold. */
   const hurriedAt: number[] = []
@@ -146,7 +145,6 @@ async function moneyOfTurn(
     sink: {
       ...quietSink((emitted) => refusals.push(emitted.code)),
       write: (bytes: Buffer) => void written.push(bytes),
-      end: (bytes: Buffer) => void ended.push(bytes),
     },
     startedAt: 0,
   }
@@ -154,7 +152,7 @@ async function moneyOfTurn(
     () => undefined,
     (error: unknown) => error,
   )
-  return { done, endings, asked, thrown, refusals, written, ended: ended.join(''), hurriedAt }
+  return { done, endings, asked, thrown, refusals, written, hurriedAt }
 }
 
 function turnOf(body: object) {
@@ -195,15 +193,6 @@ const streamOf =
     const body = { read: async () => pieces.shift() ?? [], cancel: () => {}, release: () => {} }
     return { kind: 'answer', status: 200, headers: { 'content-type': 'text/event-stream' }, body }
   }
-/** All of it in one read. */
-const wholeStreamOf =
-  (...chunks: object[]) =>
-  (): UpstreamOutcome => {
-    const frames = chunks.map((chunk) => `data: ${JSON.stringify({ object: 'chat.completion.chunk', ...chunk })}\n\n`)
-    const pieces = [[Buffer.from(`${frames.join('')}data: [DONE]\n\n`)]]
-    const body = { read: async () => pieces.shift() ?? [], cancel: () => {}, release: () => {} }
-    return { kind: 'answer', status: 200, headers: { 'content-type': 'text/event-stream' }, body }
-  }
 const LAST_CHUNK = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
 
 const replyWith = (prompt: number, completion: number, choices = 1) =>
@@ -238,41 +227,6 @@ it.each(['refused', 'lost'] as const)('a hold that was %s is no hold: nothing is
     expect([emitted.written, emitted.refusals]).toEqual([[], ['ledger_unavailable']])
     expect(emitted.asked).toHaveLength(mayCallBeforeDurable ? 1 : 0)
   }
-})
-
-describe('a stream that comes whole', () => {
-  const chunk = { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] }
-  const turn = turnOf({ model: 'small', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
-
-  it('leaves with its end, and its hold waits for its charge', async () => {
-    const durability = 'durable-when-hurried'
-    const answer = await moneyOfTurn({ turn, durability, mayCallBeforeDurable: true }, [
-      wholeStreamOf(chunk, LAST_CHUNK),
-    ])
-    expect([answer.written, answer.hurriedAt, answer.done]).toEqual([[], [], ['settle', 'detach']])
-    expect(answer.ended).toMatch(/"content":"Hello".*"finish_reason":"stop".*\[DONE\]/s)
-  })
-
-  it.each(['refused', 'lost'] as const)('is not delivered where its hold was %s', async (durability) => {
-    const answer = await moneyOfTurn({ turn, durability, mayCallBeforeDurable: true }, [
-      wholeStreamOf(chunk, LAST_CHUNK),
-    ])
-    expect([answer.written, answer.ended, answer.refusals]).toEqual([[], '', ['ledger_unavailable']])
-  })
-
-  it('waits for its hold like any other where a keep-alive could send a part of it before', async () => {
-    const durability = 'durable-when-hurried'
-    const responses = requestWith({ input: [] }, { model: 'small' })
-    const answer = await moneyOfTurn({ turn: responses, durability, mayCallBeforeDurable: true }, [
-      wholeStreamOf(chunk, LAST_CHUNK),
-    ])
-    expect([answer.written.length, answer.hurriedAt]).toEqual([1, [1]])
-  })
-
-  it('is cut off where it breaks in the same read', async () => {
-    const answer = await moneyOfTurn({ turn }, [wholeStreamOf(chunk, { error: { message: 'broken' } })])
-    expect(answer.endings).toMatchObject([{ outcome: 'upstream_failed' }])
-  })
 })
 
 it('a caller whose rights have ended since the door holds nothing, and no provider is asked', async () => {

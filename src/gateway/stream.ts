@@ -1,5 +1,4 @@
 import { afterSocketsRead } from '../lib/async.ts'
-import type { Problem } from '../model/problem.ts'
 import { skipComments } from '../protocols/json/bytes.ts'
 import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
@@ -51,9 +50,8 @@ const UNSENT_FRAMES_MAX = 3
 /**
  * Relays a stream frame by frame. One read of the provider is one write to the client; backpressure: while the client's socket
  * is full, the provider is not read. Frames before the first content are held back, and no content leaves before the release gate
- * is open (`openReleaseGate` in `serve-turn.ts`), that is before the hold is durable (R1 in docs/architecture.md). A Chat answer
- * that came whole in one read leaves with its settle instead (`leavesWithItsEnd`). Head and keep-alive may leave earlier, without content (`onBeat` in
- * `server/sinks.ts`). Only a read of the provider may fail here; any other throw is our own fault.
+ * is open (`openReleaseGate` in `serve-turn.ts`), that is before the hold is durable (R1 in docs/architecture.md). Head and keep-alive
+ * may leave earlier, without content (`onBeat` in `server/sinks.ts`). Only a read of the provider may fail here; any other throw is our own fault.
  */
 export async function relayStream(
   services: TurnServices,
@@ -98,12 +96,10 @@ export async function relayStream(
       }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
-        const isWhole = isOver && !failure && isComplete(stream) && leavesWithItsEnd(turn)
-        const problem = isWhole ? undefined : await whenReleased(turn)
+        if (!turn.releaseGate.isOpen) hold.hurry()
+        const problem = await turn.releaseGate.opened
         if (problem) return { kind: 'withheld', problem }
         onFirstContent(services, turn, attempt)
-        cancellation.answerIsComplete = isWhole
-        if (isWhole) return resultOfEnd(stream, ready)
       }
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) unsentBytes += length
@@ -133,18 +129,6 @@ export async function relayStream(
   } finally {
     endUsageWait?.()
   }
-}
-
-/**
- * An answer that came whole leaves with its end, whose charge covers the hold: one commit and one write. Not where anything of it
- * could leave before: a keep-alive of Responses repeats the items so far, and a kept answer is found by its id.
- */
-const leavesWithItsEnd = ({ sink, request, keeper }: Turn): boolean =>
-  request.protocol === 'chat' && keeper === undefined && sink.phase === 'quiet'
-
-function whenReleased({ releaseGate, hold }: Turn): Promise<Problem | undefined> | undefined {
-  if (!releaseGate.isOpen) hold.hurry()
-  return releaseGate.opened
 }
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }

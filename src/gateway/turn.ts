@@ -69,10 +69,7 @@ export interface PlannedTurn extends TurnInput {
   readonly previousOrigin: string | undefined
 }
 
-/**
- * No content leaves before the release gate is open (R1), but for an answer that leaves whole behind its charge. Call
- * `hold.hurry()` before waiting for it.
- */
+/** No content leaves before the release gate is open (R1). Call `hold.hurry()` before waiting for it. */
 export interface ReleaseGate {
   isOpen: boolean
   /** Resolves when the gate is open, or to the problem that keeps it closed; never rejects. */

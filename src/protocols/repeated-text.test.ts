@@ -149,15 +149,17 @@ describe('texts that are read without parsing their frames', () => {
 
   it('are not taken behind a chat frame that had more than a text, whether its client sees it or not', () => {
     const reader = readerOf('chat')
-    const after = (delta: Json) => {
+    const isRepeatable = (delta: Json) => {
       reader.read(Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`))
       return reader.repeatText !== undefined
     }
-    expect(after({ content: 'a' })).toBe(true)
-    expect(after({ content: 'a', tool_calls: [{ index: 0, function: { arguments: '{' } }] })).toBe(false)
-    expect(after({ content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'sealed' }] })).toBe(false)
-    expect(after({ content: 'a', reasoning_content: 'hm' })).toBe(false)
-    expect(after({})).toBe(false)
+    expect(isRepeatable({ content: 'a' })).toBe(true)
+    expect(isRepeatable({ content: 'a', tool_calls: [{ index: 0, function: { arguments: '{' } }] })).toBe(false)
+    expect(isRepeatable({ content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'sealed' }] })).toBe(
+      false,
+    )
+    expect(isRepeatable({ content: 'a', reasoning_content: 'hm' })).toBe(false)
+    expect(isRepeatable({})).toBe(false)
   })
 
   it('are not taken behind the start of an Anthropic block, and leave what a layer above has added', () => {
@@ -218,7 +220,13 @@ describe('a repeated text', () => {
     expect(repeated.take(bounded)).toEqual([])
     expect(() => bounded.next()).toThrow('over 100 bytes')
     const splitter = new FrameSplitter({ frameBytesMax: 1e6 })
-    const tries = { count: 0, match: () => (tries.count++, -1) }
+    const tries = {
+      count: 0,
+      match() {
+        tries.count += 1
+        return -1
+      },
+    }
     for (let piece = 0; piece < 10; piece++) {
       splitter.push(Buffer.from('"content":"bbb'))
       splitter.takeMatching(tries)

@@ -54,7 +54,9 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
         .first()
         .waitFor()
       await page.getByRole('button', { name: 'Stop' }).click()
-      const status = page.getByRole('status').filter({ hasText: 'You pay for the output up to this point.' })
+      const status = page
+        .getByRole('status')
+        .filter({ hasText: 'You pay for the input and the output up to this point.' })
       await status.getByText('Charged').waitFor()
       const { outcome, state, charge, tokens } = await newest()
       expect({ outcome, state }).toEqual({ outcome: 'client_gone', state: 'settled' })

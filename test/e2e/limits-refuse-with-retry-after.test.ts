@@ -51,7 +51,7 @@ describe('limits of a key refuse with Retry-After', () => {
     const sendTurn = (max_tokens: number) => chat(server(), made, { max_tokens, messages: hello('count to 3') })
     // Nine hundred are reserved each time, and a handful is used.
     for (let turn = 0; turn < 5; turn++) expect((await sendTurn(900)).status).toBe(200)
-    const stream = { model: 'calm', stream: true, max_tokens: 900, messages: hello('count to 3') }
+    const stream = { model: 'swift', stream: true, max_tokens: 900, messages: hello('count to 3') }
     const running = await send(server(), made, stream)
     expect(Number(running.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000 - 900)
     await readStream(running)

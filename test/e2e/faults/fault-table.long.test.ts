@@ -77,7 +77,7 @@ function expectCell(subject: Case, cell: Cell, parsedOutput: Parsed) {
     case 'broken':
       expect([parsedOutput.status, parsedOutput.dones]).toEqual([200, 0])
       expectError(parsedOutput.chunks.at(-1).error, cell.code, parsedOutput, typeInStream(cell.code))
-      expect(parsedOutput.chunks.at(-1).error.message).toContain('is charged')
+      expect(parsedOutput.chunks.at(-1).error.message).toContain('are charged')
       expect(
         parsedOutput.chunks
           .slice(0, -1)

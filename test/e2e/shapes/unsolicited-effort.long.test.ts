@@ -77,7 +77,7 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
     it('gets the list of efforts when the model lacks it', async () => {
       const account = await openAccount(setup())
       const answer = await sendShape(setup(), account, protocol, { model: lane.model, ...fields('medium') })
-      expectProblem(answer, 'unsupported_value', { param, message: /has low, high/ })
+      expectProblem(answer, 'unsupported_value', { param, message: /supports only low, high/ })
     })
   })
 

@@ -107,7 +107,7 @@ const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', compone
  * The pages: path, messages, component. A new page is a component in `pages/`, a line here and in `shell/nav-items.ts`, its messages in
  * `messages/en/` and `messages/de/` (a new bundle is listed in `messages/en.ts` and `de.ts`; the title in the menu is a key of
  * `shell.pageTitles`), and for new data a route in `src/contract/console-api.ts` with its handler in
- * `src/server/console/handlers.ts`. `docs/console.md` shows each.
+ * `src/server/console/handlers.ts` and a query in `queries/`. `docs/console.md` shows each.
  */
 const pages = [
   overview,

@@ -109,14 +109,14 @@ export interface EdgeContext extends EdgeServices, Clients {
 }
 
 export interface StreamTimes {
-  /** The head goes out after this time even without a first event. */
+  /** The head goes out after this time even without content. */
   readonly headDelayMs: number
   readonly keepAliveMs: number
 }
 
 /** One timer for all open streams. It runs only while there is one, and never keeps the process alive. */
 export interface Heartbeat {
-  /** Silent beats before the head goes out without a first event. */
+  /** Silent beats before the head goes out without content. */
   readonly beatsBeforeHead: number
   /** Silent beats before a keep-alive comment. */
   readonly beatsBeforeKeepAlive: number

@@ -22,7 +22,7 @@ const ROOM_FROM_BYTES = 64 * 1024
 const COPIED_BYTES_MAX = 4096
 
 /**
- * Splits a stream of bytes into Server-Sent Events frames, wherever the network has split it. A frame ends with an empty line; lines
+ * Splits a stream of bytes into Server-Sent Events (SSE) frames, wherever the network has split it. A frame ends with an empty line; lines
  * end with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
  * byte after it.)
  *

@@ -111,7 +111,7 @@ describe('a model that cannot be had', () => {
       expect(refusal.message).toContain('GET /v1/models lists what the key may use (1)')
     }
     expect(resolve('thinker-high', 'high', listed).kind).toBe('resolved')
-    expect(refusalOf('thinker', undefined, []).message).toContain('The key may use no models')
+    expect(refusalOf('thinker', undefined, []).message).toContain('This key has access to no models')
   })
 
   test('is not repeated by the screenful', () => {

@@ -70,7 +70,7 @@ export function resolveModel(catalog: Catalog, rights: ModelRights, request: Mod
     return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? effort }
   }
   const count = visibleModels(catalog, rights).length
-  const may = count === 0 ? 'The key may use no models' : `GET /v1/models lists what the key may use (${count})`
+  const may = count === 0 ? 'This key has access to no models' : `GET /v1/models lists what the key may use (${count})`
   const message = `The model ${quoted(id)} does not exist or is not available to this key. ${may}.`
   return refused(problem('model_not_found', message, { param: 'model' }))
 }

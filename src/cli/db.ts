@@ -13,7 +13,7 @@ interface ClockOptions {
 export function addDb(program: Command, context: CommandContext): void {
   const db = program.command('db').description('maintain the database')
   db.command('clock')
-    .description('show ledger time and the wall clock, and the rows that depend on their difference')
+    .description('show ledger time and the wall clock, and count what begins or ends too late because they differ')
     .option('--follow', 'follow a forward step of the wall clock now instead of after five minutes')
     .option('--set-back', 'set ledger time back to the wall clock, and repair times that are too late')
     .action(async ({ follow, setBack }: ClockOptions) => {

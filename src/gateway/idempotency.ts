@@ -100,7 +100,7 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
     return { kind: 'kept', original: requestId, status, contentType, body, headers, release: releaseAll }
   } catch (error) {
     // The answer exists and may be readable in a moment: a final problem would be wrong.
-    const message = 'The answer to this Idempotency-Key is kept and cannot be read at the moment.'
+    const message = 'The answer to this Idempotency-Key is stored but cannot be read at the moment.'
     const problem = retryableProblem('ledger_unavailable', message, { first: FREE_RETRY, retryAfterSeconds: 2 })
     return { ...refusal(problem), error }
   }

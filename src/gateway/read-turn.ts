@@ -102,7 +102,7 @@ function storableInput(
 
 function checkCompact({ value }: ParsedBody): Problem | undefined {
   if (value.stream !== true) return undefined
-  const message = 'This endpoint returns one JSON object: `stream` is not possible. Leave it out.'
+  const message = 'This endpoint returns one JSON object: `stream` is not supported. Leave it out.'
   return problem('unsupported_parameter', message, { param: 'stream' })
 }
 

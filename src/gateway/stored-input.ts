@@ -133,12 +133,12 @@ async function contextOf(services: ExpandServices, account: AccountId, id: strin
     case 'not-finished':
       return previousProblem(
         context.status === 'in_progress'
-          ? `The response '${shown(id)}' has not finished: wait for its end before you continue it.`
-          : `The response '${shown(id)}' has ended as ${context.status}, so there is no answer to continue. Send the full input instead.`,
+          ? `The response '${shown(id)}' has not finished: wait until it has before you continue it.`
+          : `The response '${shown(id)}' ended with status ${context.status}, so there is no answer to continue. Send the full input instead.`,
       )
     case 'damaged':
       return previousProblem(
-        `The response '${shown(id)}' is stored and cannot be read any more. Send the full input instead, without previous_response_id.`,
+        `The response '${shown(id)}' is stored but can no longer be read. Send the full input instead, without previous_response_id.`,
       )
     case 'too-large':
       return expandedTooLarge(bounds.bytesMax)

@@ -155,7 +155,7 @@ function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Ref
       }
     }
     case 'not-found':
-      return misconfigured('The provider does not know the model or the address that this server asks it for')
+      return misconfigured('The provider does not recognize the model or the address that this server requested')
     case 'credential': {
       const isUnpaid = /insufficient.?quota/i.test(`${error.code} ${error.type}`)
       const what = isUnpaid
@@ -211,7 +211,9 @@ export function commonProblem(problems: readonly Problem[]): Problem {
   const isCommon = first !== undefined && problems.every(({ code }) => code === first.code)
   return isCommon
     ? first
-    : problemBeforeContent(overloadedFault('Every provider of this model is overloaded or failed with a server error.'))
+    : problemBeforeContent(
+        overloadedFault('Server error: every provider of this model failed, not all for the same reason.'),
+      )
 }
 
 /** The names of the input in all protocols, up to the first dot or bracket. */

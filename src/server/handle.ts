@@ -111,7 +111,8 @@ function guardRequest({ request, expectation, edge, path, isLast }: RequestConte
   // codings, so one there has the same meaning (RFC 9112, section 6.1).
   const coding = headers['transfer-encoding']
   if (coding !== undefined && !(coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)) {
-    const message = 'The only Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or a Content-Length.'
+    const message =
+      'The only supported Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or send a Content-Length instead.'
     return problem('malformed_request', message, CLOSE)
   }
   if (edge.drain.stage === 'refusing' && isApi(path)) {

@@ -31,7 +31,7 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/responses\/([^/]+\/)?input_tokens$/,
     'Tokens are not counted in advance. The usage of an answer tells how many there were.',
   ],
-  [/^\/v1\/responses\b/, 'There is nothing behind the id of a response.'],
+  [/^\/v1\/responses\b/, 'A response has no paths below its id.'],
   [
     /^\/v1\/conversations\b/,
     'Conversations are not provided: send the whole input, or go on from a response with previous_response_id.',
@@ -45,7 +45,7 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/(audio|realtime)\b/, 'Audio and realtime sessions are not provided: this gateway serves text only.'],
   [
     /^\/v1\/(files|uploads|vector_stores|containers)\b/,
-    'Files and vector stores are not provided: send text in the request.',
+    'Files and vector stores are not provided: send the text or the file itself in the request.',
   ],
   [/^\/v1\/batch(es)?\b/, `Batches are not provided. Send the requests one by one: ${CHAT_INSTEAD}`],
   [/^\/v1\/(assistants|threads)\b/, `Assistants and threads are not provided. ${CHAT_INSTEAD}`],
@@ -91,7 +91,7 @@ function suggestPath(path: string, offered: readonly string[]): string | undefin
   const written = path.toLowerCase().replace(/^\/(v1\/)?/, '')
   if (appended !== undefined && appended !== written) {
     const base = scrubPath(path.slice(0, -appended.length - 1))
-    return `The base URL of your client seems to end in ${base}: make it the address of this server and /v1.`
+    return `The base URL of your client seems to end in ${base}: set it to the address of this server followed by /v1.`
   }
   const near = nearestName(written, tails) ?? tails.find((tail) => written !== '' && tail.startsWith(`${written}/`))
   return near === undefined ? undefined : `Did you mean ${offered[tails.indexOf(near)]}?`

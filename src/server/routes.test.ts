@@ -83,7 +83,7 @@ describe('what is not', () => {
     ['GET', '/v1/responses/resp_1/input_items', /not listed/],
     ['POST', '/v1/responses/input_tokens', /not counted in advance/],
     ['GET', '/v1/responses/resp_1/input_tokens', /not counted in advance/],
-    ['GET', '/v1/responses/resp_1/other', /nothing behind/],
+    ['GET', '/v1/responses/resp_1/other', /no paths below its id/],
     ['POST', '/v1/v1/chat/completions', /twice/],
     ['POST', '/chat/completions', /lacks \/v1/],
     ['POST', '/chat/completions/', /lacks \/v1/],
@@ -101,7 +101,7 @@ describe('what is not', () => {
     [
       'POST',
       '/v1/chat/completions/chat/completions',
-      /seems to end in \/v1\/chat\/completions: make it the address of this server and \/v1\./,
+      /seems to end in \/v1\/chat\/completions: set it to the address of this server followed by \/v1\./,
     ],
     ['GET', '/v1/chat/completions/models', /seems to end in \/v1\/chat\/completions:/],
     ['POST', '/api/v1/chat/completions', /seems to end in \/api\/v1:/],

@@ -71,7 +71,7 @@ function checkStrings(param: string, value: unknown, most: number): Problem | un
   if (typeof value === 'string') return undefined
   if (!isStrings(value)) return wrongType(param, value, 'a string or an array of strings')
   if (value.length <= most) return undefined
-  return problem('invalid_value', `\`${param}\` has ${value.length} entries; at most ${most} are possible.`, { param })
+  return problem('invalid_value', `\`${param}\` has ${value.length} entries; at most ${most} are allowed.`, { param })
 }
 
 const isStrings = (value: unknown): value is string[] =>

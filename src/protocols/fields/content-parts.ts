@@ -41,7 +41,7 @@ export const checkFileData = (param: string, data: string): PartSource | Problem
 
 export function checkFileUrl(param: string, url: string): PartSource | Problem {
   if (isWebAddress(url)) return AN_ADDRESS
-  const message = `\`${param}\` is no http or https address of at most ${ADDRESS_LENGTH_MAX} characters. Send the file itself as \`file_data\`.`
+  const message = `\`${param}\` is not an http or https address of at most ${ADDRESS_LENGTH_MAX} characters. Send the file itself as \`file_data\`.`
   return problem('invalid_value', message, { param })
 }
 
@@ -52,7 +52,9 @@ export function noFilesHere(param: string, instead: string): Problem {
 }
 
 export const notTaken = (param: string, type: string): Problem =>
-  problem('unsupported_content', `\`${param}\` is a part of type ${shown(type)}; this gateway takes text.`, { param })
+  problem('unsupported_content', `\`${param}\` is a part of type ${shown(type)}, which this gateway does not accept.`, {
+    param,
+  })
 
 const AN_ADDRESS: PartSource = { form: 'address', dataBytes: 0 }
 
@@ -83,7 +85,7 @@ const FILE_DATA: DataRule = {
 function checkData(param: string, url: string, { takes, example, formOf }: DataRule): PartSource | Problem {
   const data = readDataUrl(url)
   if (data === undefined || !takes(data.mediaType)) {
-    const message = `\`${param}\` has to be a data URL in base64 of a type that models read: ${example}`
+    const message = `\`${param}\` must be a base64 data URL of a type that models can read: ${example}`
     return problem('invalid_value', message, { param })
   }
   const { dataStart } = data

@@ -255,7 +255,7 @@ function checkCallId(param: string, id: unknown): Problem | undefined {
   if (found || (id as string).length <= CALL_ID_LENGTH_MAX) return found
   return invalid(
     param,
-    `\`${param}\` has ${(id as string).length} characters; at most ${CALL_ID_LENGTH_MAX} are possible.`,
+    `\`${param}\` has ${(id as string).length} characters; at most ${CALL_ID_LENGTH_MAX} are allowed.`,
   )
 }
 
@@ -370,7 +370,7 @@ const VALUE_LENGTH_MAX = 512
 /** Metadata is bounded because the response repeats it and it is stored with it. */
 function checkMetadata(metadata: Fields): Problem | undefined {
   const limit = (what: string, count: number, unit: string, most: number): Problem | undefined =>
-    count <= most ? undefined : invalid('metadata', `${what} has ${count} ${unit}; at most ${most} are possible.`)
+    count <= most ? undefined : invalid('metadata', `${what} has ${count} ${unit}; at most ${most} are allowed.`)
   const pairs = Object.entries(metadata)
   const tooMany = limit('`metadata`', pairs.length, 'pairs', PAIRS_MAX)
   if (tooMany) return tooMany

@@ -69,7 +69,7 @@ async function sendEvents(context: RequestContext, frames: AsyncIterable<Buffer>
   }
 }
 
-const WITHOUT_STREAM = 'Ask without stream for the response itself.'
+const WITHOUT_STREAM = 'To get the response itself, leave out `stream`.'
 
 function noEvents(found: Exclude<FoundEvents, { kind: 'found' }>): Problem {
   switch (found.kind) {
@@ -82,7 +82,7 @@ function noEvents(found: Exclude<FoundEvents, { kind: 'found' }>): Problem {
     case 'no-log':
       return notStreamable(
         found.reason === 'too-large'
-          ? `The events of this response are too many and were not kept. ${WITHOUT_STREAM}`
+          ? `This response has too many events, so they were not kept. ${WITHOUT_STREAM}`
           : `No events of this response are kept: it was not streamed, ended without an answer, or there was no room for them. ${WITHOUT_STREAM}`,
       )
     default:

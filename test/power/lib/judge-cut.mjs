@@ -43,6 +43,10 @@ export async function judgeCut({ cut, folder, recording, dist, library, slackMs,
   const place = await placeOf({ home, dist, random, providerPort })
   const notes = notesUntil(recording.notes, at)
   const known = notes.length
+  // Before the first command has ended nothing was promised, not even that there are books.
+  const isPromised = facts.length > 0 || known > 0
+  if (!isPromised && variant !== 'server' && !existsSync(join(home, 'data', 'ledger.db')))
+    return { violations, known, figures: undefined }
   if (variant === 'server') await serveAgain({ place, notes, keys: keysKnown(recording.facts, at), random, report })
   const verify = await verifyOrReport(place, report)
   if (verify === undefined) return { violations, known, figures: undefined }

@@ -200,7 +200,7 @@ describe('a repeated text', () => {
     expect(take(frame('"content":"a","text":"a"'), 'a', frame('"content":"b","text":"a"'))).toEqual([])
   })
 
-  it('is the one that the parser finds, whatever else looks like it', () => {
+  it('is the one that the parser finds, beside decoys', () => {
     const decoys = [
       ['"text":"b","content":  "b"', '"text":"x","content":  "b"'],
       ['"c":{"content":"b"},"c":{"con\\u0074ent":"b"}', '"c":{"content":"x"},"c":{"con\\u0074ent":"b"}'],

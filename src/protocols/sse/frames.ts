@@ -82,7 +82,7 @@ export class FrameSplitter {
 
   /**
    * Takes the next frames that match as one piece; undefined for none. `match` gives the end of the frame at `from`, or -1. A frame that
-   * came in several reads is not compared: each read would begin with it anew.
+   * came in several reads is not compared: each read would start over with it.
    */
   takeMatching(template: { match(bytes: Buffer, from: number, endMax: number): number }): Buffer | undefined {
     const bytes = this.#bytes

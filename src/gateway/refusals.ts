@@ -101,7 +101,8 @@ export function rateLimitProblem(refusal: LimitRefusal, capParam = 'output limit
 
 function sentenceOf({ scope, kind, limit }: AppliedLimit): string {
   const { holder, terms } = SCOPES[scope]
-  return `${holder} is limited to ${limit} ${LIMIT_WORDS[kind]}${terms}`
+  const words = limit === 1 ? LIMIT_WORDS[kind].replace('s ', ' ') : LIMIT_WORDS[kind]
+  return `${holder} is limited to ${limit} ${words}${terms}`
 }
 
 const limitDetails = ({ scope, kind, limit }: AppliedLimit) => ({

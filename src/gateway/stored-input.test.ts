@@ -164,7 +164,7 @@ describe('what cannot be put in place', () => {
 
   it('is told with what helps', async () => {
     const none = await problemOf({ previous_response_id: `resp_${'x'.repeat(5000)}`, input: 'x' })
-    expect(none.message).toMatch(/kept for at most 72 hours.*store: false are not kept.*full input/)
+    expect(none.message).toMatch(/kept for 72 hours.*store: false are not kept.*full input/)
     expect(none.message.length).toBeLessThan(400)
     expect((await problemOf({ input: [{ id: 'msg_none' }] })).message).toMatch(/'msg_none'.*72 hours.*item itself/)
     expect((await problemOf({ previous_response_id: 'resp_running', input: 'x' })).message).toMatch(/has not finished/)

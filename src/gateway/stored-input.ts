@@ -175,8 +175,8 @@ const HOUR_MS = 3_600_000
 
 function retentionOf({ responses, stateMs }: ExpandServices): string {
   if (!responses.keeps) return 'This server stores no responses.'
-  const time = stateMs >= HOUR_MS ? `${Math.floor(stateMs / HOUR_MS)} hours` : `${Math.floor(stateMs / 60_000)} minutes`
-  return `Responses are kept for at most ${time}, or less if storage is full. Responses with store: false are not kept.`
+  const [count, unit] = stateMs % HOUR_MS === 0 ? [stateMs / HOUR_MS, 'hour'] : [Math.floor(stateMs / 60_000), 'minute']
+  return `Responses are kept for ${count} ${unit}${count === 1 ? '' : 's'}, or less if storage is full. Responses with store: false are not kept.`
 }
 
 const previousProblem = (message: string): Problem =>

@@ -47,7 +47,7 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/(files|uploads|vector_stores|containers)\b/,
     'Files and vector stores are not provided: send the text or the file itself in the request.',
   ],
-  [/^\/v1\/batch(es)?\b/, `Batches are not provided. Send the requests one by one: ${CHAT_INSTEAD}`],
+  [/^\/v1\/batch(es)?\b/, `Batches are not provided. Send the requests one by one. ${CHAT_INSTEAD}`],
   [/^\/v1\/(assistants|threads)\b/, `Assistants and threads are not provided. ${CHAT_INSTEAD}`],
   [/^\/v1\/(fine_tuning|fine-tunes|moderations|evals)\b/, 'Fine-tuning, evaluation and moderation are not provided.'],
   [

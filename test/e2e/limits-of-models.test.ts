@@ -79,7 +79,7 @@ describe('a limit on an account with a model', () => {
     const account = await openAccount(server())
     const open = await send(server(), account, { model: 'calm', stream: true, messages: hello('count to 10') })
     const refused = await chat(server(), account, { model: 'calm-low' })
-    expectProblem(refused, 'rate_limit_exceeded', { message: /1 requests at a time with this model/ })
+    expectProblem(refused, 'rate_limit_exceeded', { message: /1 request at a time with this model/ })
     expect(refused.headers.get('retry-after')).toBe('1')
     expect((await chat(server(), account, { model: 'swift' })).status).toBe(200)
     await readStream(open)

@@ -26,7 +26,7 @@ describe('a used-up limit is refused before the body', () => {
     expect((await chat(server(), { key })).status).toBe(200)
     const early = await headAlone(key)
     expectProblem(early, 'rate_limit_exceeded', {
-      message: /1 requests per minute\. Send requests less often; try again in 60s\.$/,
+      message: /1 request per minute\. Send requests less often; try again in 60s\.$/,
     })
     expect(early.json.error.limit).toEqual({ scope: 'key', kind: 'requests', value: 1 })
     const reported = ['retry-after', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']
@@ -41,7 +41,7 @@ describe('a used-up limit is refused before the body', () => {
     const account = await openAccount(server())
     const { key } = await account.createKey({ limits: { concurrent: 1 } })
     const open = await send(server(), { key }, { model: 'calm', stream: true, messages: hello('count to 10') })
-    expectProblem(await headAlone(key), 'rate_limit_exceeded', { message: /1 requests at a time/ })
+    expectProblem(await headAlone(key), 'rate_limit_exceeded', { message: /1 request at a time/ })
     await readStream(open)
     expect((await headAlone(key)).status).toBe(100)
   })

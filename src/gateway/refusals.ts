@@ -16,9 +16,9 @@ import type { TurnRequest } from '../model/turn.ts'
 const FROZEN_RETRY_SECONDS = 60
 
 const LIMIT_WORDS = {
-  requests: 'requests per minute',
-  tokens: 'tokens per minute',
-  concurrent: 'requests at a time',
+  requests: ['request', 'per minute'],
+  tokens: ['token', 'per minute'],
+  concurrent: ['request', 'at a time'],
 } as const
 
 const ADVICE = {
@@ -101,8 +101,8 @@ export function rateLimitProblem(refusal: LimitRefusal, capParam = 'output limit
 
 function sentenceOf({ scope, kind, limit }: AppliedLimit): string {
   const { holder, terms } = SCOPES[scope]
-  const words = limit === 1 ? LIMIT_WORDS[kind].replace('s ', ' ') : LIMIT_WORDS[kind]
-  return `${holder} is limited to ${limit} ${words}${terms}`
+  const [unit, rate] = LIMIT_WORDS[kind]
+  return `${holder} is limited to ${limit} ${unit}${limit === 1 ? '' : 's'} ${rate}${terms}`
 }
 
 const limitDetails = ({ scope, kind, limit }: AppliedLimit) => ({

@@ -50,8 +50,9 @@ const UNSENT_FRAMES_MAX = 3
 /**
  * Relays a stream frame by frame. One read of the provider is one write to the client; backpressure: while the client's socket
  * is full, the provider is not read. Frames before the first content are held back, and no content leaves before the release gate
- * is open (`openReleaseGate` in `serve-turn.ts`), that is before the hold is durable, and the row of a stored response (R1 in docs/architecture.md). Head and keep-alive
- * may leave earlier, without content (`onBeat` in `server/sinks.ts`). Only a read of the provider may fail here; any other throw is our own fault.
+ * is open (`openReleaseGate` in `serve-turn.ts`), that is before the hold and the row of a stored response are durable (R1 in
+ * docs/architecture.md). Head and keep-alive may leave earlier, without content (`onBeat` in `server/sinks.ts`). Only a read of the
+ * provider may fail here; any other throw is our own fault.
  */
 export async function relayStream(
   services: TurnServices,

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type Fields, isObject } from '../../lib/types.ts'
-import { endOfString, skipString, tryParse } from '../json/bytes.ts'
+import { depthAt, endOfString, tryParse } from '../json/bytes.ts'
 import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { DONE_FRAME, dataFrame, type FrameSplitter } from '../sse/frames.ts'
@@ -143,7 +143,7 @@ export class ChatTap implements StreamAdapter {
       at !== -1 &&
       frame.indexOf(MODEL, at + MODEL.length) === -1 &&
       frame.indexOf(this.#providerMember, at) === at &&
-      isOutermost(frame, at)
+      depthAt(frame, at) === 1
     )
   }
 
@@ -166,21 +166,6 @@ export class ChatTap implements StreamAdapter {
 
 const NOTHING = Buffer.alloc(0)
 const MODEL = Buffer.from('"model"')
-
-const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, DOUBLE_QUOTE] = Buffer.from('{}[]"')
-
-/** Whether only the object around the whole frame is open at `end`. */
-function isOutermost(frame: Buffer, end: number): boolean {
-  let depth = 0
-  for (let at = 0; at < end; at++) {
-    const byte = frame[at]
-    if (byte === DOUBLE_QUOTE) at = skipString(frame, at) - 1
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1
-    if (at < 0) return false
-  }
-  return depth === 1
-}
 
 const modelMember = (model: string, colon: string): Buffer => Buffer.from(`"model"${colon}${JSON.stringify(model)}`)
 

@@ -120,6 +120,20 @@ const depthSteps = new Int8Array(256)
 for (const byte of Buffer.from('[{')) depthSteps[byte] = 1
 for (const byte of Buffer.from(']}')) depthSteps[byte] = -1
 
+/** How many objects and arrays are open at `end`; -1 where a string is not closed before it. */
+export function depthAt(bytes: Buffer, end: number): number {
+  let depth = 0
+  for (let at = 0; at < end; at++) {
+    const byte = bytes[at]!
+    if (byte !== QUOTE) depth += depthSteps[byte]!
+    else {
+      at = skipString(bytes, at) - 1
+      if (at < 0) return -1
+    }
+  }
+  return depth
+}
+
 /** The bytes of each element of a valid array, so that some can be left out without rewriting the others. */
 export const arrayElements = (array: Buffer): Buffer[] => [...elementsWithin(array, array.length)]
 

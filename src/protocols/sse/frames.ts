@@ -22,12 +22,13 @@ const ROOM_FROM_BYTES = 64 * 1024
 const COPIED_BYTES_MAX = 4096
 
 /**
- * Splits a stream of bytes into Server-Sent Events (SSE) frames, wherever the network has split it. A frame ends with an empty line; lines
- * end with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
+ * Splits a stream of bytes into Server-Sent Events (SSE) frames, wherever the network has split it. A frame ends with an empty line;
+ * lines end with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
  * byte after it.)
  *
  * `readFrames` in `gateway/stream.ts` feeds it. `parseFrameData` below reads the JSON of a frame for the `read-events.ts` of a wire, and
- * for `protocols/chat/tap.ts` in a Chat relay; `repeated-text.ts` and `protocols/chat/frame-template.ts` take runs of similar frames without parsing them.
+ * for `protocols/chat/tap.ts` in a Chat relay; `repeated-text.ts` and `protocols/chat/frame-template.ts` take runs of similar frames
+ * without parsing them.
  */
 export class FrameSplitter {
   readonly #frameBytesMax: number

@@ -78,7 +78,7 @@ export class RepeatedText {
     })
     const data = readData(Buffer.concat(probe))
     const value = data && tryParse(data.toString('utf8'))
-    this.#isProved = countOf(value, PROBES.text.toString()) === 1 && countOf(value, this.#learned) === 0
+    this.#isProved = timesIn(value, PROBES.text.toString()) === 1 && timesIn(value, this.#learned) === 0
     if (!this.#isProved) this.#literals = []
     return this.#isProved
   }
@@ -113,11 +113,11 @@ export class RepeatedText {
 const PROBES = { number: Buffer.from('1'), text: Buffer.from('the text of a probe'), padding: Buffer.from('') } as const
 
 /** How often a string is a value in there. */
-function countOf(value: unknown, text: string): number {
+function timesIn(value: unknown, text: string): number {
   if (typeof value === 'string') return value === text ? 1 : 0
   if (typeof value !== 'object' || value === null) return 0
   let count = 0
-  for (const each of Object.values(value)) count += countOf(each, text)
+  for (const each of Object.values(value)) count += timesIn(each, text)
   return count
 }
 

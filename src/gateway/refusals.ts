@@ -145,7 +145,7 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
       const spent = `This key may spend ${inUsd(refusal.limit)} a ${refusal.allowance.name}; ${inUsd(refusal.used)} has been spent`
       return problem(
         'key_spend_cap_reached',
-        `${spent}, and this request may cost up to ${needed}. ${resetOf(refusal)} ${smaller(refusal, request, 'Raise its cap')}`,
+        `${spent}, and this request may cost up to ${needed}. The cap ${resetOf(refusal)} ${smaller(refusal, request, 'Raise its cap')}`,
         { details: detailsOf(refusal) },
       )
     }
@@ -153,7 +153,7 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
       const used = `${formatUsd(refusal.used)} of ${inUsd(refusal.limit)} has been used`
       return problem(
         'allowance_exhausted',
-        `The allowance of the ${refusal.allowance.name} window is used up: ${used}, and this request may use up to ${needed}. ${resetOf(refusal)}`,
+        `The allowance of the ${refusal.allowance.name} window does not cover this request: ${used}, and it may use up to ${needed}. The window ${resetOf(refusal)}`,
         { retryAfterSeconds: wholeSeconds(refusal.resetsInMs), details: detailsOf(refusal) },
       )
     }
@@ -165,7 +165,7 @@ const holderOf = (of: Allowance | undefined): string => {
   return of.unit === 'cap' ? `The spend cap of this key (${of.name})` : `The allowance (${of.name})`
 }
 
-const resetOf = ({ resetsAt }: AllowanceRefusal): string => `It resets at ${new Date(resetsAt).toISOString()}.`
+const resetOf = ({ resetsAt }: AllowanceRefusal): string => `resets at ${new Date(resetsAt).toISOString()}.`
 
 /** The same facts for programs. */
 const detailsOf = ({ allowance, limit, used, resetsAt }: AllowanceRefusal) => ({

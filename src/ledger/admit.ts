@@ -28,7 +28,7 @@ const HEADROOM_TURNS = 20
  * end.
  */
 const HOLD_PATIENCE_MS = 5
-const END_PATIENCE_MS = 2
+const END_PATIENCE_MS = 1
 
 /** Decides limits and hold in one step, on an account in memory. What was decided joins the next batch. */
 export function admit(core: LedgerCore, request: AdmitRequest, check: CallerCheck | undefined): Admission {

@@ -53,7 +53,7 @@ interface Patience {
 export interface Batcher {
   /** Adds to the next batch. The promise never rejects. After a failure everything is lost at once. */
   enqueue(account: AccountRow, changes: readonly Change[], patience?: Patience): Promise<Durability>
-  /** Writes the next batch without waiting for more operations. */
+  /** Writes the next batch soon: something waits for it. */
   hurry(): void
   /** Goes along with the next batch; only the newest marks are kept. */
   mark(marks: PackedMarks): void
@@ -74,16 +74,15 @@ const NEWEST_SHARE = 1 / 8
 /** A longer interval counts as this one, so that the average adapts soon after a quiet hour. */
 const PAUSE_MICROS = 100_000
 
-/** Where so many share a commit, the time that it takes gathers enough of them for the next one. */
-const SHARED_ENOUGH = 4
+/** What is hurried waits this long where operations come more often: others are hurried in the same moment. */
+const HURRY_MS = 1
 
 const NOW = Number.NEGATIVE_INFINITY
 
 /**
  * Group commit. While one batch is written the next one gathers, so the window grows with the load: one request alone waits
  * for one commit, a thousand share a few. A patient operation waits for others while they come often enough for one to be
- * expected in time, but not often enough to meet while another batch is written. An operation that the file refuses fails alone,
- * with everything decided on its account since. After a failure of the file nothing is gathered: decisions on a state that the
+ * expected in time. An operation that the file refuses fails alone, with everything decided on its account since. After a failure of the file nothing is gathered: decisions on a state that the
  * file does not have must never reach the file.
  */
 export function createBatcher(options: BatcherOptions): Batcher {
@@ -99,7 +98,6 @@ export function createBatcher(options: BatcherOptions): Batcher {
   /** Of operations, in microseconds. */
   let averageInterval = PAUSE_MICROS
   let lastEnqueuedAt = Number.NEGATIVE_INFINITY
-  let lastBatchSize = 0
   const idleWaiters: (() => void)[] = []
 
   const arm = (now: number) => {
@@ -114,17 +112,23 @@ export function createBatcher(options: BatcherOptions): Batcher {
     setImmediate(recordGathered)
   }
 
+  const writeBy = (due: number, now: number) => {
+    // What shall be written is already in the batch that is being written.
+    const isEmpty = gathering.operations.length === 0 && gathering.marks === undefined
+    if (isEmpty || due >= dueAt) return
+    dueAt = due
+    arm(now)
+  }
+
   const hurry = () => {
-    // The operation is already in the batch that is being written.
-    if (gathering.operations.length === 0 && gathering.marks === undefined) return
-    dueAt = NOW
-    arm(NOW)
+    if (averageInterval >= HURRY_MS * 1000) return writeBy(NOW, NOW)
+    const now = clock.nowMicros()
+    writeBy(now + HURRY_MS * 1000, now)
   }
 
   const recordGathered = async () => {
     const batch = gathering
     gathering = createBatch()
-    lastBatchSize = batch.operations.length
     const startedMicros = clock.nowMicros()
     armed = false
     dueAt = Number.POSITIVE_INFINITY
@@ -204,11 +208,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
         averageInterval += (Math.min(now - lastEnqueuedAt, PAUSE_MICROS) - averageInterval) * NEWEST_SHARE
         lastEnqueuedAt = now
         const patience = patienceMs * 1000
-        const waits = (waitsAlone || averageInterval < patience) && lastBatchSize < SHARED_ENOUGH
-        const due = waits ? now + patience : NOW
-        if (due >= dueAt) return
-        dueAt = due
-        arm(now)
+        writeBy(waitsAlone || averageInterval < patience ? now + patience : NOW, now)
       })
     },
     hurry,
@@ -220,14 +220,14 @@ export function createBatcher(options: BatcherOptions): Batcher {
     recorded() {
       if (failed) return LOST
       const batch = gathering.operations.length > 0 ? gathering : written
-      if (batch === gathering) hurry()
+      if (batch === gathering) writeBy(NOW, NOW)
       return batch ? new Promise((resolve) => batch.waiting.push(resolve)) : DURABLE
     },
     pendingAccounts() {
       return new Set([...(written?.operations ?? []), ...gathering.operations].map(({ account }) => account))
     },
     idle() {
-      hurry()
+      writeBy(NOW, NOW)
       if (!written && !armed) return Promise.resolve()
       return new Promise((resolve) => idleWaiters.push(resolve))
     },

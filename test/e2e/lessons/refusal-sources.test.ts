@@ -137,7 +137,11 @@ describe('who refused and why', () => {
       [account, { model: 'paid', messages: hello(), max_tokens: 900 }, 402],
       [narrow, { model: 'far-good', messages: hello() }, 404],
       [narrow, { model: 'swift', messages: hello() }, 429],
-      [{ key: `${account.key.slice(0, -1)}${account.key.endsWith('x') ? 'y' : 'x'}` }, { model: 'far-good', messages: hello() }, 401],
+      [
+        { key: `${account.key.slice(0, -1)}${account.key.endsWith('x') ? 'y' : 'x'}` },
+        { model: 'far-good', messages: hello() },
+        401,
+      ],
     ]
     for (const [who, body, status] of refused) {
       for (const stream of [false, true]) {

@@ -14,6 +14,10 @@ export interface FrameTemplate {
   textBytes: number
   /** How many of these had text. */
   contentFrames: number
+  /** The length of each of these. */
+  lengths: number[]
+  /** So many bytes at the beginning are the same in each. */
+  readonly fixedBytes: number
 }
 
 /** The strings that may vary. `"` is escaped inside strings, so this matches only real member names. */
@@ -32,7 +36,7 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
   if (!split) return undefined
   const { literals, values } = split
   let proof: 'open' | 'proved' | 'wrong' = 'open'
-  let fixedBytes = 0
+  let fixedText = 0
   let countsAsText: readonly boolean[] = []
 
   const prove = (): boolean => {
@@ -40,7 +44,7 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
     proof = places === undefined ? 'wrong' : 'proved'
     countsAsText = places?.map((place) => place !== PADDING) ?? []
     const varying = values.map((value, at) => (countsAsText[at] ? Buffer.byteLength(String(value)) : 0))
-    fixedBytes = textBytes - varying.reduce((sum, bytes) => sum + bytes, 0)
+    fixedText = textBytes - varying.reduce((sum, bytes) => sum + bytes, 0)
     return proof === 'proved'
   }
   const match = (bytes: Buffer, from: number, endMax: number): number => {
@@ -65,12 +69,13 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
       at = end
     }
     if (proof === 'open') return prove() ? match(bytes, from, endMax) : -1
-    const matched = fixedBytes + sum
+    const matched = fixedText + sum
     template.textBytes += matched
     if (matched > 0) template.contentFrames += 1
+    template.lengths.push(at - from)
     return at
   }
-  const template = { match, textBytes: 0, contentFrames: 0 }
+  const template: FrameTemplate = { match, textBytes: 0, contentFrames: 0, lengths: [], fixedBytes: literals[0]!.length }
   return template
 }
 

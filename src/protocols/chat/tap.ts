@@ -30,6 +30,8 @@ export class ChatTap implements StreamAdapter {
   /** The member with this name, and with the public one. */
   #providerMember: Buffer = NOTHING
   #publicMember: Buffer = NOTHING
+  /** Where the member begins in the last frame. */
+  #memberAt = 0
   /** What the usage chunk, which is written after the settle, repeats of the stream. */
   #head: StreamHead | undefined
   /** The template of the last parsed frame. */
@@ -66,15 +68,18 @@ export class ChatTap implements StreamAdapter {
     const matching = template && frames.takeMatching(template)
     if (template === undefined || matching === undefined) return undefined
     const { state } = this
-    const { textBytes } = template
+    const { textBytes, contentFrames, lengths } = template
     state.outputBytes += textBytes
-    state.contentFrames += template.contentFrames
+    state.contentFrames += contentFrames
     template.textBytes = 0
     template.contentFrames = 0
+    template.lengths = []
     this.#unmatchedTemplates = 0
     if (this.#hasCalls) for (const text of argumentsIn(matching)) this.#repair.addArguments(text)
     state.invalid ??= this.#repair.fault
-    return { bytes: this.#renames ? this.#renamed(matching) : matching, isContent: textBytes > 0 }
+    const hasFixedPlace = this.#memberAt + this.#providerMember.length <= template.fixedBytes
+    const bytes = this.#renames ? this.#renamed(matching, lengths, hasFixedPlace) : matching
+    return { bytes, isContent: textBytes > 0 }
   }
 
   #readChunk(frame: Buffer, chunk: Fields, hasUsage: boolean): EncodedFrame {
@@ -122,7 +127,7 @@ export class ChatTap implements StreamAdapter {
       this.#unmatchedTemplates += 1
       this.#template = learnTemplate(frame, chunk, textBytes)
     }
-    return { bytes: this.#renames ? this.#renamed(frame) : frame, isContent }
+    return { bytes: this.#renames ? this.#renamed(frame, [frame.length], true) : frame, isContent }
   }
 
   /**
@@ -139,6 +144,7 @@ export class ChatTap implements StreamAdapter {
       this.#publicMember = modelMember(this.#options.publicModel, colon)
     }
     const at = frame.indexOf(MODEL)
+    this.#memberAt = at
     return (
       at !== -1 &&
       frame.indexOf(MODEL, at + MODEL.length) === -1 &&
@@ -147,19 +153,23 @@ export class ChatTap implements StreamAdapter {
     )
   }
 
-  /** Takes one frame, or several that all have the member as the frame had that `#canRename` saw last. */
-  #renamed(frames: Buffer): Buffer {
+  /** Takes frames of these lengths that have the member as the frame had that `#canRename` saw last, at the same place or elsewhere. */
+  #renamed(frames: Buffer, lengths: readonly number[], hasFixedPlace: boolean): Buffer {
     const from = this.#providerMember
     const to = this.#publicMember
-    const at = frames.indexOf(from)
-    if (frames.indexOf(from, at + from.length) !== -1) {
-      // In latin1 each byte is one character.
-      return Buffer.from(frames.toString('latin1').split(from.toString('latin1')).join(to.toString('latin1')), 'latin1')
+    const renamed = Buffer.allocUnsafe(frames.length + lengths.length * (to.length - from.length))
+    let start = 0
+    let copied = 0
+    let end = 0
+    for (const length of lengths) {
+      const at = hasFixedPlace ? start + this.#memberAt : frames.indexOf(from, start)
+      end += frames.copy(renamed, end, copied, at)
+      renamed.set(to, end)
+      end += to.length
+      copied = at + from.length
+      start += length
     }
-    const renamed = Buffer.allocUnsafe(frames.length - from.length + to.length)
-    frames.copy(renamed, 0, 0, at)
-    renamed.set(to, at)
-    frames.copy(renamed, at + to.length, at + from.length)
+    frames.copy(renamed, end, copied)
     return renamed
   }
 }

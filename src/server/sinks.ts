@@ -66,12 +66,9 @@ export class ClientSink implements Sink {
     if (this.phase !== 'body') this.phase = phase
     this.#silentBeats = 0
     const { response } = this.#context
-    // Node joins the head with the first chunk, and frames chunks that are too long to copy.
     const isFirst = !response.headersSent
     if (isFirst) this.#openHead()
-    const framesItself = this.#isChunked && !isFirst && bytes.length <= COPIED_BYTES_MAX
-    response.chunkedEncoding = this.#isChunked && !framesItself
-    if (response.write(framesItself ? asChunk(bytes) : bytes) || response.destroyed) return undefined
+    if (this.#writeBytes(bytes, isFirst) || response.destroyed) return undefined
     this.#drained ??= this.#context.whenDrained().then(() => {
       this.#drained = undefined
       this.#silentBeats = 0
@@ -85,9 +82,11 @@ export class ClientSink implements Sink {
     const { response } = this.#context
     if (this.#delivery === 'json') sendJsonBytes(this.#context, 200, bytes, this.#headers)
     else if (!this.disconnected) {
-      if (!response.headersSent) this.#openHead()
-      response.chunkedEncoding = this.#isChunked
-      endAnswer(this.#context, bytes)
+      const isFirst = !response.headersSent
+      if (isFirst) this.#openHead()
+      const framesItself = this.#isChunked && !isFirst && bytes.length <= COPIED_BYTES_MAX
+      response.chunkedEncoding = this.#isChunked && !framesItself
+      endAnswer(this.#context, framesItself ? asChunk(bytes, LAST_CHUNK) : bytes)
     }
   }
 
@@ -127,6 +126,19 @@ export class ClientSink implements Sink {
     this.write(this.#keepAlive?.() ?? KEEP_ALIVE, 'head')
   }
 
+  /**
+   * Node writes a chunk in four pieces, which for a few words costs more than the words: a short one is framed here. Node joins its head
+   * with a text, in latin1 one character for each byte, but not with bytes.
+   */
+  #writeBytes(bytes: Buffer, isFirst: boolean): boolean {
+    const { response } = this.#context
+    const framesItself = this.#isChunked && bytes.length <= COPIED_BYTES_MAX
+    response.chunkedEncoding = this.#isChunked && !framesItself
+    if (!framesItself) return response.write(bytes)
+    const chunk = asChunk(bytes, NOTHING)
+    return isFirst ? response.write(chunk.toString('latin1'), 'latin1') : response.write(chunk)
+  }
+
   #openHead(): void {
     writeHead(this.#context, 200, Object.assign(this.#headers, STREAM_HEAD))
     this.#isChunked = this.#context.response.chunkedEncoding
@@ -134,17 +146,18 @@ export class ClientSink implements Sink {
 }
 
 const CRLF = '\r\n'
+const NOTHING = ''
+/** What ends a body in chunks. */
+const LAST_CHUNK = '0\r\n\r\n'
 
-/**
- * Bytes as one chunk of an HTTP/1.1 body. Node writes a chunk in four pieces, which for a few words costs more than the words;
- * in one buffer it is one piece.
- */
-function asChunk(bytes: Buffer): Buffer {
-  const size = bytes.length.toString(16) + CRLF
-  const chunk = Buffer.allocUnsafe(size.length + bytes.length + CRLF.length)
+/** Bytes as one chunk of an HTTP/1.1 body, with what follows it. */
+function asChunk(bytes: Buffer, after: string): Buffer {
+  const size = bytes.length === 0 ? NOTHING : bytes.length.toString(16) + CRLF
+  const end = bytes.length === 0 ? after : CRLF + after
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + end.length)
   chunk.write(size, 0, 'latin1')
   chunk.set(bytes, size.length)
-  chunk.write(CRLF, size.length + bytes.length, 'latin1')
+  chunk.write(end, size.length + bytes.length, 'latin1')
   return chunk
 }
 

@@ -75,7 +75,13 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
     template.lengths.push(at - from)
     return at
   }
-  const template: FrameTemplate = { match, textBytes: 0, contentFrames: 0, lengths: [], fixedBytes: literals[0]!.length }
+  const template: FrameTemplate = {
+    match,
+    textBytes: 0,
+    contentFrames: 0,
+    lengths: [],
+    fixedBytes: literals[0]!.length,
+  }
   return template
 }
 

@@ -1,8 +1,13 @@
-// The floor: node:http in front, undici's dispatch behind, bytes passed on, nothing else.
+// The floor: node:http in front, undici's dispatch behind, bytes passed on, nothing else. Its argument is the port of the provider, or its
+// origin.
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
 
-const pool = new Pool(`http://127.0.0.1:${process.argv[2]}`, { headersTimeout: 0, bodyTimeout: 0 })
+const [, , provider] = process.argv
+const pool = new Pool(provider.includes('://') ? provider : `http://127.0.0.1:${provider}`, {
+  headersTimeout: 0,
+  bodyTimeout: 0,
+})
 const server = createServer((request, response) => {
   const parts = []
   request.on('data', (part) => parts.push(part))
@@ -15,7 +20,11 @@ const server = createServer((request, response) => {
         body: Buffer.concat(parts),
       },
       {
-        onConnect() {},
+        onConnect(abort) {
+          response.once('close', () => {
+            if (!response.writableFinished) abort()
+          })
+        },
         onHeaders(status, headers) {
           response.writeHead(status, headers.map(String))
           return true

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Runs `requests` of one body, at most `concurrent` at a time; with a `rate`, so many a second. */
+/** Runs `requests` of one body, at most `concurrent` at a time; with a `rate`, so many a second. A list of headers is taken in turn. */
 export async function load({ port, path = '/v1/chat/completions', headers, body, concurrent, requests, rate }) {
   const agent = new Agent({ keepAlive: true, maxSockets: concurrent })
   const waits = []
@@ -14,7 +14,8 @@ export async function load({ port, path = '/v1/chat/completions', headers, body,
       sent += 1
       if (dueAt - performance.now() > 1) await sleep(dueAt - performance.now())
       const started = performance.now()
-      const answer = await sendTurn({ agent, port, path, headers, body })
+      const own = Array.isArray(headers) ? headers[sent % headers.length] : headers
+      const answer = await sendTurn({ agent, port, path, headers: own, body })
       if (answer.status !== 200 || !answer.whole) failures++
       waits.push(answer.firstByteAt - started)
     }

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { availableParallelism } from 'node:os'
+import { cpus } from 'node:os'
 
 const CORES = { server: 1, others: 0 }
 
 /** Puts the server on one core and everybody else on another. Says what it did: figures without it are others. */
 export function pin({ server, others }) {
-  if (availableParallelism() < 2) return 'not pinned: the machine has one core'
+  // Not `availableParallelism`: this process may be pinned already.
+  if (cpus().length < 2) return 'not pinned: the machine has one core'
   try {
     put(server, CORES.server)
     for (const pid of others) put(pid, CORES.others)

@@ -64,11 +64,12 @@ export class Deadlines {
     if (this.#limits.isStream) this.#byteAt = this.#progressAt
   }
 
-  bytesArrived(chunk: Buffer): void {
-    this.#byteAt = this.#nowMicros()
+  /** The chunks of one read of the socket arrive at one time. */
+  bytesArrived(chunk: Buffer, isOfLastRead = false): void {
+    if (!isOfLastRead) this.#byteAt = this.#nowMicros()
     // Nearly all chunks are whole lines of data.
     const isData = this.#line === 'start' && chunk[0]! > COLON && chunk[chunk.length - 1] === LINE_FEED
-    if (isData || !this.#isKeepAlive(chunk)) this.#progressAt = this.#byteAt
+    if (isData || !this.#isKeepAlive(chunk)) this.#progressAt = this.#byteAt ?? this.#progressAt
   }
 
   /** Backpressure: while the client does not read, the provider owes nothing. */

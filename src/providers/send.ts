@@ -206,7 +206,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     }
     // The resumed parser looks for the end of a paused answer.
     if (chunk.length === 0 || this.#state !== 'open') return true
-    this.#deadlines.bytesArrived(chunk)
+    this.#deadlines.bytesArrived(chunk, this.#isGathering)
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
     if (!this.#isPaused && this.#bytes > (this.#reader ? AWAITED_BYTES_MAX : UNAWAITED_BYTES_MAX)) {

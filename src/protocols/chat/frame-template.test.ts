@@ -43,6 +43,7 @@ const DELTAS: readonly ((text: string, at: number) => Json)[] = [
 const styleArb = fc.record({
   end: fc.constantFrom('\n\n', '\n\n', '\r\n\r\n'),
   spelling: fc.constantFrom('plain', 'plain', 'plain', 'spaced', 'escaped', 'latin1', 'raw'),
+  modelStands: fc.constantFrom('before the text', 'before the text', 'behind the text'),
 })
 const frameArb = fc.record({
   text: texts,
@@ -84,12 +85,16 @@ function chunkOf(delta: Json, { oddity }: Drawn, over: Json): Json {
   return chunk
 }
 
-function bytesOf(chunk: Json, { end, spelling }: Style, { oddity }: Drawn, at: number): Buffer {
+function bytesOf(chunk: Json, { end, spelling, modelStands }: Style, { oddity }: Drawn, at: number): Buffer {
   const newline = end === '\n\n' ? '\n' : '\r\n'
   if (oddity === 'comment') return Buffer.from(`: ping${end}`)
   if (oddity === 'done') return Buffer.from(`data: [DONE]${end}`)
   if (oddity === 'garbage') return Buffer.from(`data: {"choices"${end}`)
-  let json = JSON.stringify(chunk).replaceAll('\\\\u0065', '\\u0065')
+  const { model, ...others } = chunk
+  let json = JSON.stringify(modelStands === 'behind the text' ? { ...others, model } : chunk).replaceAll(
+    '\\\\u0065',
+    '\\u0065',
+  )
   if (spelling === 'spaced') json = json.replaceAll('":', '": ')
   if (spelling === 'escaped') json = escaped(json)
   if (oddity === 'twice') json = json.replace('"content":', '"content":"first","content":')
@@ -263,7 +268,7 @@ describe('a frame template', () => {
   })
 
   it('counts text that is the same in every frame and text that varies', () => {
-    const goesOn = (content: string) => frame({ content, function_call: { name: 'look' } })
+    const goesOn = (content: string) => frame({ content, reasoning_text: 'look' })
     const { bytes, chunk } = goesOn('a')
     const template = learnTemplate(bytes, chunk, 'a'.length + 'look'.length)
     expect(template?.match(goesOn('some').bytes, 0, 1000)).not.toBe(-1)

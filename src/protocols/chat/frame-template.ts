@@ -2,6 +2,7 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import { endOfPlainText, endOfString, isQuote, measureString, tryParse } from '../json/bytes.ts'
 import { readData } from '../sse/frames.ts'
 import { LEARNED_BYTES_MAX } from '../sse/repeated-text.ts'
+import { callsBegun } from './chunk.ts'
 
 // The frames of a stream are mostly the same bytes with another text in between. The relay parses one of them, and passes
 // the following ones of the same template without parsing. A template is the bytes that stay the same (its literals), with
@@ -96,15 +97,15 @@ function varyingStrings(chunk: Fields): unknown[] | undefined {
   const [choice, ...others] = Array.isArray(chunk.choices) ? chunk.choices : []
   if (others.length > 0 || !isObject(choice) || !isObject(choice.delta)) return undefined
   if (choice.finish_reason !== null && choice.finish_reason !== undefined) return undefined
+  // The same frame again would begin another call.
+  if (callsBegun(choice.delta) > 0) return undefined
   const { content, refusal, reasoning_content, reasoning, reasoning_details, tool_calls } = choice.delta
   if (Array.isArray(reasoning_details)) return undefined
   if (typeof reasoning_content === 'string' && typeof reasoning === 'string') return undefined
   const [call, ...otherCalls] = Array.isArray(tool_calls) ? tool_calls : []
   if (otherCalls.length > 0) return undefined
-  const { name, arguments: args }: Fields = isObject(call) && isObject(call.function) ? call.function : {}
-  // A frame that names a call begins one, and the same frame again would begin another.
-  const laterArguments = typeof name === 'string' && name !== '' ? undefined : args
-  return [content, refusal, reasoning_content, reasoning, laterArguments, chunk.obfuscation]
+  const { arguments: args }: Fields = isObject(call) && isObject(call.function) ? call.function : {}
+  return [content, refusal, reasoning_content, reasoning, args, chunk.obfuscation]
 }
 
 function splitAtSlots(frame: Buffer): { literals: Buffer[]; values: unknown[] } | undefined {

@@ -1,11 +1,12 @@
 // What users feel of streams, beside a bare node:http + undici proxy and the provider itself in one run. The server is on one core,
 // provider and clients on another. Delays are what a target adds: its own less those of the provider alone.
 //
-//   npm run bench -- streams [--only delay,bulk,memory,tls,stall] [--seconds 6] [--scale 1]
+//   npm run bench -- streams [--only delay,bulk,memory,tls,stall] [--seconds 6] [--scale 1] [--young 64]
 //
 // `delay` looks for the most streams (a chunk each 20 ms) whose chunks are delayed by less than 10 ms at p99. `memory` holds 1,000
 // streams, then 5,000. `tls` is the time to the first chunk with a provider behind TLS. `stall` sends a body of 1 MB four times a
-// second beside 25 streams. A smaller scale divides the counts: it shows that it runs.
+// second beside 25 streams. A smaller scale divides the counts: it shows that it runs. `--young` is the young
+// generation of the server's heap in MB.
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: 'delay,bulk,memory,tls,stall' },
     seconds: { type: 'string', default: '6' },
     scale: { type: 'string', default: '1' },
+    young: { type: 'string', default: '64' },
   },
 })
 const SECONDS = Number(values.seconds)
@@ -92,7 +94,8 @@ async function startGateway(name, port, { origin = `http://127.0.0.1:${port}`, e
   mkdirSync(place)
   const models = [AT_5_MS, AT_20_MS, AT_100_MS, AT_500_MS, ONE, BULK, 'json']
   const config = mockConfig(port, models, { maxOutputTokens: 100_000 }).replace(`http://127.0.0.1:${port}`, origin)
-  const millrace = await startMillrace(place, config, { environment })
+  const nodeFlags = [`--max-semi-space-size=${values.young}`]
+  const millrace = await startMillrace(place, config, { environment, nodeFlags })
   children.push(millrace.child)
   return { port: millrace.port, pid: millrace.pid, headers: millrace.headers }
 }

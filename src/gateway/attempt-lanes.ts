@@ -41,7 +41,7 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
       if (progress.attemptsLeft === 0) break
       const permit = health.permit(lane, caller.account)
       if (permit === undefined) continue
-      // A lane that only cannot serve this one request does not count against the retry budget.
+      // A refusal that is only about this request uses no retry budget.
       const isRetry = progress.failures.some(({ result }) => result.verdict !== undefined)
       if (isRetry && !retryBudget.take(turn.entry.model)) {
         permit.release?.()

@@ -23,9 +23,9 @@ import {
 const HEADROOM_TURNS = 20
 
 /**
- * How long a hold and an end wait for other operations, so that they share a commit: a hold has the time until the first content, and
- * an end delays the last bytes of its answer. A turn that runs alone waits for nothing; the hold of a JSON answer waits for its own
- * end.
+ * How long a hold and an end wait for other operations, so that they share a commit: a hold longer, because content comes later; an end
+ * shorter, because the client waits for it. A turn that runs alone waits for nothing. The hold of a JSON answer is usually written with
+ * its end.
  */
 const HOLD_PATIENCE_MS = 5
 const END_PATIENCE_MS = 1

@@ -74,7 +74,7 @@ const NEWEST_SHARE = 1 / 8
 /** A longer interval counts as this one, so that the average adapts soon after a quiet hour. */
 const PAUSE_MICROS = 100_000
 
-/** What is hurried waits this long where operations come more often: others are hurried in the same moment. */
+/** Under load a hurried batch still waits this long, so that other hurried operations join. */
 const HURRY_MS = 1
 
 const NOW = Number.NEGATIVE_INFINITY
@@ -115,7 +115,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   const writeBy = (due: number, now: number) => {
     // What shall be written is already in the batch that is being written.
     const isEmpty = gathering.operations.length === 0 && gathering.marks === undefined
-    if (isEmpty || due >= dueAt) return
+    if (isEmpty || due > dueAt) return
     dueAt = due
     arm(now)
   }

@@ -4,7 +4,10 @@ import type { AccountId, AccountRow, KeyId, KeyRow } from './ids.ts'
 /** A wallet key draws on the prepaid balance, a builder key on the subscription's allowance: never on both. */
 export type KeyKind = 'wallet' | 'builder'
 
-/** The caller and its rights, made once from the bearer token and trusted from there on. */
+/**
+ * The caller and its rights: read from the bearer token (`auth/callers.ts`), or made for a person who uses the playground of the console.
+ * It is checked again before admission.
+ */
 export interface Caller {
   readonly accountId: AccountId
   readonly account: AccountRow

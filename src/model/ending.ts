@@ -24,7 +24,7 @@ export interface Ending {
   /** The lane that answered, or the last one that was tried. */
   readonly lane: string | undefined
   readonly attempts: readonly Attempt[]
-  /** Until the first content was read. */
+  /** Until the first content could leave; for a JSON answer, until the whole answer had come. */
   readonly firstByteMs: number | undefined
   readonly totalMs: number
   /** For a turn that has compacted a conversation. */

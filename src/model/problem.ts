@@ -5,8 +5,8 @@ import { assertNever } from '../lib/types.ts'
  * test keeps `docs/api/errors.md` equal to the table.
  *
  * The texts are not here: each is written where the error is raised (`gateway/refusals.ts`: limits and money,
- * `gateway/upstream-errors.ts`: providers, `auth/callers.ts`: keys, `protocols/fields/`: fields). Search for its first words, because
- * `retryableProblem` adds the end of the sentence.
+ * `gateway/upstream-errors.ts`: providers, `auth/callers.ts`: keys, `protocols/fields/`: fields). Search for the code, or for words from
+ * the middle of the text: it may begin with a name, and `retryableProblem` adds its end.
  *
  * retry: `no` adds nothing, so that SDKs decide by the status; `never` sends `x-should-retry: false` where they would retry;
  * `after` sends Retry-After; `reset` sends Retry-After and forbids the automatic retry, because the wait may be days.

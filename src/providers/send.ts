@@ -133,8 +133,8 @@ interface WaitingReader {
 }
 
 /**
- * One call between its two ends. To undici, which pushes, it is a handler of the older shape, which undici serves without wrapping
- * every event; to the turn, which pulls, it is the body of the answer.
+ * One call. undici pushes into it, through its older handler interface, which needs no wrapper around each event; the turn pulls from it
+ * as the body of the answer.
  */
 export class ProviderExchange implements UndiciHandler, UpstreamBody {
   readonly #upstreamId: string

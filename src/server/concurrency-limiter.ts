@@ -25,7 +25,10 @@ interface WaitingClient {
   onLeave(leave: () => void): () => void
 }
 
-/** Keeps this process from taking on more turns than it has memory and time for. A running turn is never shed. */
+/**
+ * Keeps this process from taking on more turns than it has memory and time for. A running turn is never shed. The limit on concurrent
+ * requests of a key is another one (`ledger/state/turn-limits.ts`).
+ */
 export interface ConcurrencyLimiter {
   /** Called before the body of a turn is read. */
   acquire(client: WaitingClient): AcquireOutcome | Promise<AcquireOutcome>

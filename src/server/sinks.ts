@@ -19,8 +19,8 @@ const COPIED_BYTES_MAX = 4096
 
 /**
  * The answer to one client. `json`: nothing is sent before its end, so its status can still be an error. `stream`: the head waits
- * for the first content (`relayStream` in `gateway/stream.ts`), but not forever (`streams.silence_before_head`). `replay`: a stream that is complete, so it needs no keep-alive, which would split an event,
- * because its pieces end anywhere.
+ * for the first content (`relayStream` in `gateway/stream.ts`), but not forever (`streams.silence_before_head`). `replay`: a stored stream,
+ * cut at any byte; it gets no keep-alive, because that could land inside an event.
  */
 export class ClientSink implements Sink {
   phase: SinkPhase = 'quiet'

@@ -31,6 +31,7 @@ const BENCHES = [
   'bench/frames.mjs --rounds 1 --scale 0.01 --only stream',
   `bench/two-builds.mjs ${DIST} --rounds 1 --scale 0.01 --only stream`,
   'bench/streams.mjs --only bulk,stall --seconds 1 --scale 0.02',
+  'bench/start.mjs --rounds 1',
   'bench/sizes.mjs --receipts 1000 --keys 100 --models 10 --accounts 100 --active 50 --rounds 1 --requests 100',
   'bench/replays.mjs --rounds 1 --seconds 1 --clients 4',
   'bench/bombs.mjs',

@@ -95,7 +95,7 @@ function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow,
   const allowances = request.allowances.filter(({ unit }) => !isWallet || unit === 'cap')
   const seen = draws.map((amounts, index) => drawOf(allowances[index - Number(isWallet)], amounts))
   const decided = decideCap(request, seen, at)
-  if (decided.kind === 'cap') throw new Error(`The database refused ${request.requestId}, which the reducer admits`)
+  if (decided.kind === 'decided') throw new Error(`The database refused ${request.requestId}, which the reducer admits`)
   return decided
 }
 

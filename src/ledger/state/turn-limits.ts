@@ -16,7 +16,8 @@ const ruleOf = (limit: AppliedLimit): RateLimit => ({ perMinute: limit.limit, bu
  * Checks rate limits and concurrency limits without taking from them: for `admitTurn` (`turns.ts`), for `earlyRefusal` before the
  * body (`gateway/serve-turn.ts`), and for replays (`takeRequest` in `ledger/admit.ts`). Which limits apply: `limits/limits.ts`; what
  * the client is told: `rateLimitProblem` in `gateway/refusals.ts`. Limits per client address: `createAddressLimiter` in
- * `limits/limits.ts` and `admin/sign-in-limits.ts`. Of several refusals it returns the one with the longest wait.
+ * `limits/limits.ts` and `admin/sign-in-limits.ts`. Money and spend caps: `decideCap` (`turns.ts`). PostgreSQL has the same rules in
+ * `db/postgres/turns.ts`. Of several refusals it returns the one with the longest wait.
  */
 export function checkLimits(
   ledgerState: LedgerState,

@@ -98,10 +98,10 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitRequest, { at, nowM
   if (limited) return limited
   const draws = drawsOf(account, op, at)
   const decided = decideCap(op, draws, at)
-  if (decided.kind !== 'cap') return decided
+  if (decided.kind !== 'decided') return decided
   const { cap, heldAmount } = decided
-  // A free turn draws on the wallet only: with neither hold nor charge a window's period would count as unused, and be
-  // moved or closed under the turn.
+  // A free turn opens no window, and holds on the wallet at most: without hold and charge a window's period would count as unused, and
+  // be moved or closed under the turn.
   const drawn = heldAmount > 0n ? draws : draws.filter(({ status }) => status === undefined)
   for (const { posted, held } of drawn)
     if (posted - held < heldAmount) throw new BrokenRule('a hold is placed on what is there')
@@ -176,11 +176,13 @@ function placeHold(
   return { kind: 'held', receipt, cap, heldAmount, changes }
 }
 
-/** What a turn draws on: the wallet or an allowance. It holds on all of them or on none. */
+/** One source that pays for a turn: the wallet or an allowance. A turn holds on each of its sources, or on none. */
 export interface Draw {
   /** Undefined: the wallet. */
   readonly status: AllowanceStatus | undefined
+  /** What is left, holds included. */
   readonly posted: bigint
+  /** What running turns reserve. */
   readonly held: bigint
 }
 
@@ -228,12 +230,12 @@ export function drawsOf(
 
 type WantedCap = Pick<AdmitRequest, 'terms' | 'clientCap' | 'modelCap' | 'chosenCap'>
 
-/** A client's cap is never lowered for lack of money. A cap that we choose is lowered to what the money covers. */
+/** Decides the output cap and the hold. A client's cap is never lowered for lack of money; a cap that we choose is lowered to what the money covers. */
 export function decideCap(
   op: WantedCap,
   draws: readonly Draw[],
   at: number,
-): { readonly kind: 'cap'; readonly cap: number; readonly heldAmount: NanoUsd } | MoneyRefusal {
+): { readonly kind: 'decided'; readonly cap: number; readonly heldAmount: NanoUsd } | MoneyRefusal {
   let least: bigint | undefined
   for (const { posted, held } of draws) {
     const available = posted - held
@@ -243,11 +245,11 @@ export function decideCap(
   const available = least === undefined || least < 0n ? ZERO : (least as NanoUsd)
   const wanted = op.clientCap ?? op.modelCap
   const heldAmount = heldAmountFor(op.terms, wanted)
-  if (heldAmount <= available) return { kind: 'cap', cap: wanted, heldAmount }
+  if (heldAmount <= available) return { kind: 'decided', cap: wanted, heldAmount }
   if (op.clientCap !== undefined) return refuseMoney(op.terms, draws, { available, needed: heldAmount, at })
   const cap = chosenCapFor(op, available)
   const lowered = heldAmountFor(op.terms, cap)
-  if (lowered <= available) return { kind: 'cap', cap, heldAmount: lowered }
+  if (lowered <= available) return { kind: 'decided', cap, heldAmount: lowered }
   return refuseMoney(op.terms, draws, { available, needed: lowered, at })
 }
 

@@ -153,7 +153,7 @@ export class ChatTap implements StreamAdapter {
     )
   }
 
-  /** Takes frames of these lengths that have the member as the frame had that `#canRename` saw last, at the same place or elsewhere. */
+  /** Replaces the name of the model in each frame. `hasFixedPlace`: the member begins at the same offset in all of them. */
   #renamed(frames: Buffer, lengths: readonly number[], hasFixedPlace: boolean): Buffer {
     const from = this.#providerMember
     const to = this.#publicMember

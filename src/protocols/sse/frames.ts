@@ -26,8 +26,8 @@ const COPIED_BYTES_MAX = 4096
  * lines end with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
  * byte after it.)
  *
- * `readFrames` in `gateway/stream.ts` feeds it. `parseFrameData` below reads the JSON of a frame for the `read-events.ts` of a wire, and
- * for `protocols/chat/tap.ts` in a Chat relay; `repeated-text.ts` and `protocols/chat/frame-template.ts` take runs of similar frames
+ * `readFrames` in `gateway/stream.ts` feeds it. `parseFrameData` below reads the JSON of a frame for the readers of the wires (in
+ * `read-events.ts`, `read-stream.ts` or `chunk.ts` of each folder); `repeated-text.ts` and `protocols/chat/frame-template.ts` take runs of similar frames
  * without parsing them.
  */
 export class FrameSplitter {

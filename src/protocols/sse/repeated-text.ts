@@ -69,7 +69,7 @@ export class RepeatedText {
     return at
   }
 
-  /** The slot is where the parser finds the text: with another text in it, the frame has that text once, and nowhere the first one. */
+  /** Proves the slot: with a probe in it, parsing finds the probe exactly once, and the learned text never. */
   #prove(): boolean {
     if (this.#isProved) return true
     const probe = this.#literals.flatMap((literal, at) => {

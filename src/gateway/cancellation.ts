@@ -18,9 +18,9 @@ export interface CancellationServices {
 }
 
 /**
- * What a client disconnect or a shutdown means for the provider of one turn; `gateway/ending.ts` says what it means for the money: nothing
- * is charged before the provider's head of a stream has come, or before it must have begun a JSON answer; after that what was produced, by
- * the upstream's `on_client_gone`. `server/sinks.ts` notices the disconnect.
+ * What a client disconnect or a shutdown means for the provider of one turn. `server/sinks.ts` notices the disconnect, and
+ * `gateway/ending.ts` decides what it costs: nothing until the provider has sent the head of a stream, or must have begun a JSON answer;
+ * from then on what was produced, unless the upstream's `on_client_gone` is `cancel_free`.
  *
  *   provider   called ──disconnect: every policy but drain, or no place to drain──▶ stopped
  *                ├─────disconnect: drain──▶ reading on ──time is up, or another account needs the place──▶ stopped

@@ -44,7 +44,7 @@ const PAUSE_MICROS = 1_500_000
 /** No model writes longer tokens on average: output beyond it is past the cap of its lane. */
 const BYTES_PER_TOKEN_MAX = 64
 
-/** Before its first content a provider may repeat the whole request, twice. Past the bytes of so many of the largest frames the lane fails. */
+/** Before its first content a provider may repeat the whole request, twice. Past the bytes of so many frames of the largest size it fails. */
 const UNSENT_FRAMES_MAX = 3
 
 /**

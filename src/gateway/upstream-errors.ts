@@ -123,8 +123,9 @@ function quoting({ message }: ProviderError): { readonly quote?: string } {
  * What a provider's error status does, for example a 429: `classifyRefusal` names it `throttled` (or `credential`, if the
  * provider's account has no quota). `verdictOfRefusal` opens the lane's circuit as `busy` for its Retry-After, else for a second
  * that doubles to 30 s (`BUSY` in `routing/circuit-breaker.ts`). `attempt-lanes.ts` fails over to the next lane; with none left the
- * request may wait for one (`waitForLane`). Three attempts and the retry budget (`routing/retry-budget.ts`) bound this. If every lane failed with this code, the client gets `upstream_busy`, a 429 with
- * Retry-After; mixed failures give `server_is_overloaded` (`commonProblem`). Nothing is charged.
+ * request may wait for one (`waitForLane`). Three attempts and the retry budget (`routing/retry-budget.ts`) bound this. If every lane
+ * failed with this code, the client gets `upstream_busy`, a 429 with Retry-After; mixed failures give `server_is_overloaded`
+ * (`commonProblem`). Nothing is charged.
  */
 function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Refusal): LaneFault {
   switch (kind) {

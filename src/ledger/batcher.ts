@@ -82,8 +82,8 @@ const NOW = Number.NEGATIVE_INFINITY
 /**
  * Group commit. While one batch is written the next one gathers, so the window grows with the load: one request alone waits
  * for one commit, a thousand share a few. A patient operation waits for others while they come often enough for one to be
- * expected in time. An operation that the file refuses fails alone, with everything decided on its account since. After a failure of the file nothing is gathered: decisions on a state that the
- * file does not have must never reach the file.
+ * expected in time. An operation that the file refuses fails alone, with everything decided on its account since. After a failure
+ * of the file nothing is gathered: decisions on a state that the file does not have must never reach the file.
  */
 export function createBatcher(options: BatcherOptions): Batcher {
   const { clock, observer } = options
@@ -113,7 +113,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   }
 
   const writeBy = (due: number, now: number) => {
-    // What shall be written is already in the batch that is being written.
+    // Nothing has gathered: what was hurried is in the batch that is being written.
     const isEmpty = gathering.operations.length === 0 && gathering.marks === undefined
     if (isEmpty || due > dueAt) return
     dueAt = due

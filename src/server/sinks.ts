@@ -19,8 +19,8 @@ const COPIED_BYTES_MAX = 4096
 
 /**
  * The answer to one client. `json`: nothing is sent before its end, so its status can still be an error. `stream`: the head waits
- * for the first content (`relayStream` in `gateway/stream.ts`), but at most `streams.silence_before_head` (10 s by default). `replay`: a stored stream,
- * cut at any byte; it gets no keep-alive, because that could land inside an event.
+ * for the first content (`relayStream` in `gateway/stream.ts`), but at most `streams.silence_before_head` (10 s by default).
+ * `replay`: a stored stream, cut at any byte; it gets no keep-alive, because that could land inside an event.
  */
 export class ClientSink implements Sink {
   phase: SinkPhase = 'quiet'

@@ -27,8 +27,8 @@ const COPIED_BYTES_MAX = 4096
  * byte after it.)
  *
  * `readFrames` in `gateway/stream.ts` feeds it. `parseFrameData` below reads the JSON of a frame for the readers of the wires (in
- * `read-events.ts`, `read-stream.ts` or `chunk.ts` of each folder); `repeated-text.ts` and `protocols/chat/frame-template.ts` take runs of similar frames
- * without parsing them.
+ * `read-events.ts`, `read-stream.ts` or `chunk.ts` of each folder); `repeated-text.ts` and `protocols/chat/frame-template.ts` take runs
+ * of similar frames without parsing them.
  */
 export class FrameSplitter {
   readonly #frameBytesMax: number

@@ -264,6 +264,19 @@ describe('a patient operation', () => {
     await batcher.idle()
   })
 
+  it('leaves idle waiting for nothing when it is lost before its time is over', async () => {
+    const { batcher, write } = await atInterval(1000)
+    const first = batcher.enqueue(ONE, [change])
+    await new Promise((resolve) => setImmediate(resolve))
+    const idle = batcher.idle()
+    const patient = batcher.enqueue(ONE, [change], { patienceMs: 60_000 })
+    await write()
+    await first
+    batcher.fail(new Error('memory is wrong'))
+    expect(await patient).toBe('lost')
+    await idle
+  })
+
   it('leaves nothing to be written after idle when it was refused with another one', async () => {
     const { batcher, recorded, refuse, write } = await atInterval(1000)
     refuse([ONE])

@@ -160,8 +160,12 @@ export function createBatcher(options: BatcherOptions): Batcher {
     if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm(clock.nowMicros())
     else {
       dueAt = Number.POSITIVE_INFINITY
-      for (const done of idleWaiters.splice(0)) done()
+      tellIdle()
     }
+  }
+
+  const tellIdle = () => {
+    for (const done of idleWaiters.splice(0)) done()
   }
 
   /** Later decisions on the account depend on what the file refused, so they are refused too. */
@@ -197,6 +201,8 @@ export function createBatcher(options: BatcherOptions): Batcher {
       for (const resolve of lost.waiting) resolve('lost')
     }
     if (!before) options.onFailure(error, failuresInARow++)
+    // No batch will be written whose end would tell them.
+    if (!armed && !written) tellIdle()
   }
 
   return {

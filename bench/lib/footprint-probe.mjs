@@ -1,5 +1,5 @@
-// Loaded into a process with `--import`. Each SIGUSR2 takes the next step of a round: start counting calls, write the called
-// functions down, start sampling allocations, write the allocated bytes down. The parent reads them from FOOTPRINT_FILE.
+// Loaded into a process with `--import`. Each SIGUSR2 takes the next step of a round: start sampling allocations, write the
+// allocated bytes down, start counting calls, write the called functions down. The parent reads them from FOOTPRINT_FILE.
 import { renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { Worker } from 'node:worker_threads'
@@ -10,11 +10,8 @@ const SAMPLING_BYTES = 256
 
 const session = new Session()
 session.connect()
-await session.post('Profiler.enable')
 
 const STEPS = [
-  () => session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false }),
-  calledFunctions,
   () =>
     session.post('HeapProfiler.startSampling', {
       samplingInterval: SAMPLING_BYTES,
@@ -22,7 +19,14 @@ const STEPS = [
       includeObjectsCollectedByMinorGC: true,
     }),
   allocatedBytes,
+  startCounting,
+  calledFunctions,
 ]
+
+async function startCounting() {
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+}
 
 async function calledFunctions() {
   const { result } = await session.post('Profiler.takePreciseCoverage')

@@ -66,7 +66,10 @@ export async function openAccounts(database, count) {
 }
 
 /** As a request does: admits, waits for the hold, settles, waits for the charge. */
-export async function sendRequest(ledger, payer) {
+export const sendRequest = async (ledger, payer) => settleTurn(await openTurn(ledger, payer))
+
+/** Its hold is durable. */
+export async function openTurn(ledger, payer) {
   const turn = await ledger.admit({
     requestId: mintRequestId(systemClock.now(), secureRandom),
     key: 1,
@@ -86,6 +89,10 @@ export async function sendRequest(ledger, payer) {
     ...payer,
   })
   if (turn.kind !== 'admitted' || (await turn.durable) !== 'durable') throw new Error('not admitted')
+  return turn
+}
+
+export async function settleTurn(turn) {
   const settled = await turn.settle(ENDING)
   if (settled.kind !== 'settled') throw new Error(`not settled: ${settled.kind}`)
   turn.detach()

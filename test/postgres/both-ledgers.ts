@@ -56,7 +56,7 @@ export async function createBothLedgers(
   }
   for (const scope of scopes) ledgerState.claims.set(scope, undefined)
   /** What has closed or moved since the last look, by the reducer. */
-  let moved: string[] = []
+  let moved: Movement[] = []
   let compared = accounts.map(() => 0)
   const remember = (outcome: { readonly changes?: readonly Change[] } | { readonly kind: string }) => {
     if ('changes' in outcome) moved.push(...(outcome.changes ?? []).flatMap(movementIn))
@@ -152,7 +152,7 @@ export async function createBothLedgers(
       const buckets = (await pool.query(BUCKETS)).rows.map((row) => JSON.stringify(row))
       const movements = (await pool.query(MOVEMENTS, [accounts, compared])).rows.map(({ words }) => words as string)
       compared = accounts.map((account) => ledgerState.accounts.get(account)!.movements)
-      const since = moved.sort()
+      const since = numbered(moved).sort()
       moved = []
       const periods = [...ledgerState.accounts.values()].flatMap((account) => [...account.periods.values()])
       return {
@@ -197,22 +197,47 @@ const compactionIn = (changes: readonly Change[]): CompactedTokens | undefined =
 const COMPACTIONS = `SELECT request_id AS id, tokens_before::integer AS before, tokens_after::integer AS after
   FROM receipts WHERE request_id = ANY ($1)`
 
-/** Everything that has come on these accounts since so many of each. */
+/**
+ * Everything that has come on these accounts since so many of each. The database numbers what expires with a batch of closes behind
+ * all of them, so it is compared without its place.
+ */
 const MOVEMENTS = `
-  WITH seen AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS seen (account, movements))
-  SELECT concat_ws(' ', 'receipt', row, movement, balance_nano) AS words
-    FROM receipts JOIN seen USING (account) WHERE movement > movements
-  UNION ALL
-  SELECT concat_ws(' ', account, unit, kind, amount_nano, movement, balance_nano)
-    FROM transfers JOIN seen USING (account) WHERE movement > movements`
+  WITH seen AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS seen (account, movements)),
+    moved AS (
+      SELECT account, movement, concat_ws(' ', 'receipt', row, balance_nano) AS words, false AS expires
+        FROM receipts JOIN seen USING (account) WHERE movement > movements
+      UNION ALL
+      SELECT account, movement, concat_ws(' ', account, unit, kind, amount_nano, balance_nano), kind = 'expiry'
+        FROM transfers JOIN seen USING (account) WHERE movement > movements)
+  SELECT words || CASE WHEN expires THEN '' ELSE ', ' || row_number() OVER (PARTITION BY account, expires ORDER BY movement) END
+    AS words FROM moved`
+
+interface Movement {
+  readonly account: AccountRow
+  readonly words: string
+  readonly expires: boolean
+}
 
 /** In the words of the query above. */
-function movementIn(change: Change): string[] {
-  const words = (...parts: unknown[]) => [parts.filter((part) => part !== undefined).join(' ')]
-  if (change.kind === 'receipt-closed') return words('receipt', change.receipt, change.movement, change.balance)
-  if (change.kind !== 'transferred') return []
-  const { account, unit, transferKind, amount, movement, balance } = change
-  return words(account, unit, transferKind, amount, movement, balance)
+function movementIn(change: Change): Movement[] {
+  const words = (...parts: unknown[]) => parts.filter((part) => part !== undefined).join(' ')
+  const { kind } = change
+  if (kind === 'receipt-closed') {
+    const { account, receipt, balance } = change
+    return [{ account, words: words('receipt', receipt, balance), expires: false }]
+  }
+  if (kind !== 'transferred') return []
+  const { account, unit, transferKind, amount, balance } = change
+  return [{ account, words: words(account, unit, transferKind, amount, balance), expires: transferKind === 'expiry' }]
+}
+
+function numbered(moved: readonly Movement[]): string[] {
+  const places = new Map<AccountRow, number>()
+  return moved.map(({ account, words, expires }) => {
+    if (expires) return words
+    places.set(account, (places.get(account) ?? 0) + 1)
+    return `${words}, ${places.get(account)}`
+  })
 }
 
 const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, period_end::text AS end,

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { findPostgresPrograms, startPostgres } from './postgres-server.ts'
+import { findPostgresPrograms, startPostgres } from '../program/postgres.mjs'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -36,6 +36,8 @@ CREATE TABLE buckets (
   granted_nano bigint NOT NULL DEFAULT 0,
   posted_nano bigint NOT NULL DEFAULT 0,
   held_nano bigint NOT NULL DEFAULT 0 CHECK (held_nano >= 0),
+  -- Of a wallet: how many movements its account has.
+  movements bigint NOT NULL DEFAULT 0,
   CHECK ((kind = 'system') = (account IS NULL)),
   CHECK (kind = 'system' OR unit = CASE kind WHEN 'wallet' THEN 'usd' ELSE 'quota' END),
   CHECK ((kind = 'window') = (period_end IS NOT NULL)),
@@ -237,9 +239,7 @@ END $$;
 
 -- The number of the next movement. The caller has the account's lock, so no other call gets the same.
 CREATE FUNCTION next_movement(of_account bigint) RETURNS bigint LANGUAGE sql AS $$
-  SELECT 1 + greatest(
-    coalesce((SELECT max(movement) FROM receipts WHERE account = of_account AND movement IS NOT NULL), 0),
-    coalesce((SELECT max(movement) FROM transfers WHERE account = of_account), 0))
+  UPDATE buckets SET movements = movements + 1 WHERE kind = 'wallet' AND account = of_account RETURNING movements
 $$;
 
 -- Inserts missing rows, also those that a sweep deletes meanwhile, and locks the others, in one statement. The condition

@@ -1,5 +1,8 @@
 // No server uses PostgreSQL yet: only tests and benches do.
 
+/** A plan is kept by its connection, and one that was made for a small table would read a large one whole. */
+const BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
+
 /**
  * A batch of admissions in one call: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
  * ledger/state/turns.ts. The reducer writes a refusal from the amounts that this call returns.
@@ -59,42 +62,46 @@ CREATE FUNCTION amounts_of(draws allowance_standing[]) RETURNS jsonb LANGUAGE sq
       AS draw (running, newest, period_start, period_end, granted, posted, held, number)
 $$;
 
--- The row of a hold that is placed, and of the idempotency key that came with it.
-CREATE FUNCTION record_hold(
-  turn jsonb, on_buckets bigint[], on_caps text, hold numeric, cap bigint, by_node bigint, at bigint
-) RETURNS bigint LANGUAGE plpgsql AS $$
+-- The rows of holds that are placed, and of the idempotency keys that came with them.
+CREATE FUNCTION record_holds(batch jsonb, results jsonb, by_node bigint, at bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  claim jsonb := turn -> 'claim';
-  opened bigint;
+  taken bigint;
 BEGIN
-  INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, caps, hold_nano, output_cap,
-      output_bound, input_estimate, cached_estimate, opened_at, node, limits)
-    VALUES (turn ->> 'requestId', (turn ->> 'account')::bigint, (turn ->> 'key')::bigint, turn ->> 'kind', 'open',
-      turn ->> 'model', (turn ->> 'priceVersion')::integer, on_buckets, on_caps, hold, cap, cap * (turn ->> 'choices')::bigint,
-      (turn ->> 'inputEstimate')::bigint, (turn ->> 'cachedEstimate')::bigint, at, by_node,
-        coalesce(turn -> 'limits', '[]'))
-    RETURNING row INTO opened;
-  IF jsonb_typeof(claim) = 'object' THEN
-    -- A key whose time is over may be taken again; one that is in use or kept has the last word.
-    INSERT INTO claims (receipt, scope, fingerprint, state, at, expires_at)
-      VALUES (opened, claim ->> 'scope', claim ->> 'fingerprint', 'running', at, (claim ->> 'expiresAt')::bigint)
-      ON CONFLICT (scope) DO UPDATE SET receipt = excluded.receipt, fingerprint = excluded.fingerprint,
-          state = excluded.state, at = excluded.at, expires_at = excluded.expires_at
-        WHERE claims.state <> 'running' AND claims.expires_at <= excluded.at;
-    IF NOT FOUND THEN RAISE EXCEPTION 'An idempotency key was taken while its account was locked'; END IF;
-  END IF;
-  RETURN opened;
+  INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, caps, hold_nano, output_cap,
+      output_bound, input_estimate, cached_estimate, opened_at, node, limits) OVERRIDING SYSTEM VALUE
+    SELECT receipt, "requestId", account, key, turn.kind, 'open', model, "priceVersion", turn.buckets, turn.caps, hold,
+        cap, cap * choices, "inputEstimate", "cachedEstimate", at, by_node, coalesce(turn.limits, '[]')
+      FROM ROWS FROM (
+        jsonb_to_recordset(batch) AS ("requestId" text, account bigint, key bigint, kind text, model text,
+          "priceVersion" integer, choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, limits jsonb),
+        jsonb_to_recordset(results) AS (kind text, receipt bigint, hold bigint, cap bigint, buckets bigint[], caps text))
+        AS turn ("requestId", account, key, kind, model, "priceVersion", choices, "inputEstimate", "cachedEstimate", limits,
+          result, receipt, hold, cap, buckets, caps)
+      WHERE result = 'held' AND turn.buckets IS NOT NULL;
+  -- A key whose time is over may be taken again; one that is in use or kept has the last word.
+  WITH wanted AS (
+      SELECT (result ->> 'receipt')::bigint AS receipt, turn -> 'claim' AS claim
+        FROM ROWS FROM (jsonb_array_elements(batch), jsonb_array_elements(results)) AS each (turn, result)
+        WHERE result ->> 'kind' = 'held' AND result ? 'buckets' AND jsonb_typeof(turn -> 'claim') = 'object'),
+    written AS (
+      INSERT INTO claims (receipt, scope, fingerprint, state, at, expires_at)
+        SELECT receipt, claim ->> 'scope', claim ->> 'fingerprint', 'running', record_holds.at, (claim ->> 'expiresAt')::bigint
+          FROM wanted
+        ON CONFLICT (scope) DO UPDATE SET receipt = excluded.receipt, fingerprint = excluded.fingerprint,
+            state = excluded.state, at = excluded.at, expires_at = excluded.expires_at
+          WHERE claims.state <> 'running' AND claims.expires_at <= excluded.at
+        RETURNING 1)
+    SELECT (SELECT count(*) FROM wanted) - (SELECT count(*) FROM written) INTO taken;
+  IF taken <> 0 THEN RAISE EXCEPTION 'An idempotency key was taken while its account was locked'; END IF;
 END $$;
 
+-- Decides on one turn. The caller has read what is there of its batch, and writes what is decided.
 CREATE FUNCTION admit_turn(
-  INOUT books live_bucket[], INOUT states limit_state[], OUT result jsonb, turn jsonb, by_node bigint, now_micros bigint
+  INOUT books live_bucket[], INOUT states limit_state[], OUT result jsonb, turn jsonb, account jsonb, now_micros bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
   now_ms CONSTANT bigint := now_micros / 1000;
   payer CONSTANT bigint := (turn ->> 'account')::bigint;
-  known receipts;
-  is_frozen boolean;
-  standing text;
   plan subscriptions;
   allowances jsonb;
   draw allowance_standing;
@@ -109,26 +116,16 @@ DECLARE
   on_buckets bigint[] := '{}';
   caps text[] := '{}';
 BEGIN
-  -- Sent again, because the answer to the first time was lost.
-  SELECT * INTO known FROM receipts WHERE request_id = turn ->> 'requestId';
-  IF FOUND THEN
-    result := jsonb_build_object('kind', CASE known.state WHEN 'open' THEN 'held' ELSE 'over' END, 'receipt', known.row,
-      'cap', known.output_cap, 'hold', known.hold_nano::text);
-    RETURN;
-  END IF;
-
   -- Another node may have changed the account since this node read it.
-  SELECT frozen_at IS NOT NULL, status INTO is_frozen, standing FROM accounts WHERE row = payer;
-  IF standing <> 'active' THEN
-    result := jsonb_build_object('kind', 'account-' || standing);
+  IF account ->> 'status' <> 'active' THEN
+    result := jsonb_build_object('kind', 'account-' || (account ->> 'status'));
     RETURN;
   END IF;
 
-  result := jsonb_build_object('kind', 'claimed', 'claim', standing_claim(turn -> 'claim' ->> 'scope', now_ms));
-  IF result -> 'claim' <> 'null' THEN RETURN; END IF;
-
-  SELECT * INTO plan FROM subscriptions WHERE account = payer ORDER BY row DESC LIMIT 1;
-  result := CASE WHEN is_frozen THEN '{"kind": "frozen"}'
+  IF turn ->> 'kind' = 'builder' OR jsonb_array_length(turn -> 'allowances') > 0 THEN
+    SELECT * INTO plan FROM subscriptions WHERE subscriptions.account = payer ORDER BY row DESC LIMIT 1;
+  END IF;
+  result := CASE WHEN (account ->> 'frozen')::boolean THEN '{"kind": "frozen"}'
     WHEN turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
       OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN '{"kind": "no-subscription"}'
     -- A request that was on its way when the plan changed must not open a window of the old one.
@@ -181,17 +178,36 @@ BEGIN
     END IF;
   END LOOP;
   result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
-    'receipt', record_hold(turn, on_buckets, nullif(array_to_string(caps, ' '), ''), hold, cap, by_node, now_ms));
+    'receipt', nextval(pg_get_serial_sequence('receipts', 'row')), 'buckets', to_jsonb(on_buckets),
+    'caps', nullif(array_to_string(caps, ' '), ''));
 END $$;
 
+-- By request id: what this call did already when it was sent first, because its answer was lost.
+CREATE FUNCTION known_turns(batch jsonb) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT coalesce(jsonb_object_agg(request_id, jsonb_build_object('kind', CASE state WHEN 'open' THEN 'held' ELSE 'over' END,
+      'receipt', row, 'cap', output_cap, 'hold', hold_nano::text)), '{}')
+    FROM receipts WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch))
+$$;
+
+-- By scope: the idempotency keys of the batch that are in use or kept.
+CREATE FUNCTION standing_claims(batch jsonb, moment bigint) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT coalesce(jsonb_object_agg(scope, standing_claim(scope, moment)), '{}')
+    FROM claims WHERE scope IN (SELECT value -> 'claim' ->> 'scope' FROM jsonb_array_elements(batch))
+$$;
+
 -- Lock, look, decide, write: each a statement of its own.
-CREATE FUNCTION admit_turns(batch jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION admit_turns(batch jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql ${BY_INDEX} AS $$
 DECLARE
   concerned bigint[] := ARRAY(SELECT DISTINCT (value ->> 'account')::bigint FROM jsonb_array_elements(batch));
   subjects text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].limits[*].subject') #>> '{}');
   caps text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].allowances[*] ? (@.unit == "cap").subject') #>> '{}');
   books live_bucket[];
   states limit_state[];
+  payers jsonb;
+  known jsonb;
+  claimed jsonb := '{}';
+  turn jsonb;
+  scope text;
   now_micros bigint;
   result jsonb;
   results jsonb := '[]';
@@ -206,12 +222,29 @@ BEGIN
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
       FROM jsonb_array_elements(batch));
   END IF;
+  known := known_turns(batch);
+  IF jsonb_path_exists(batch, '$[*].claim.scope') THEN claimed := standing_claims(batch, now_micros / 1000); END IF;
+  SELECT jsonb_object_agg(row, jsonb_build_object('status', status, 'frozen', frozen_at IS NOT NULL)) INTO payers
+    FROM accounts WHERE row = ANY (concerned);
   FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
-    SELECT * INTO books, states, result FROM admit_turn(books, states, batch -> number, by_node, now_micros);
-    results := results || jsonb_build_array(result || states_of(states, batch -> number -> 'limits', now_micros));
+    turn := batch -> number;
+    scope := turn -> 'claim' ->> 'scope';
+    IF known ? (turn ->> 'requestId') THEN
+      result := known -> (turn ->> 'requestId');
+    ELSIF claimed -> scope <> 'null' AND payers -> (turn ->> 'account') ->> 'status' = 'active' THEN
+      result := jsonb_build_object('kind', 'claimed', 'claim', claimed -> scope);
+    ELSE
+      SELECT * INTO books, states, result FROM admit_turn(books, states, turn, payers -> (turn ->> 'account'), now_micros);
+      IF scope IS NOT NULL AND result ->> 'kind' = 'held' THEN
+        claimed := claimed || jsonb_build_object(scope, turn -> 'claim' || jsonb_build_object(
+          'requestId', turn -> 'requestId', 'receipt', result -> 'receipt', 'state', 'running'));
+      END IF;
+    END IF;
+    results := results || jsonb_build_array(result || states_of(states, turn -> 'limits', now_micros));
   END LOOP;
   PERFORM write_books(books);
   PERFORM write_limits(states);
+  PERFORM record_holds(batch, results, by_node, now_micros / 1000);
   RETURN results;
 END $$;
 
@@ -233,84 +266,76 @@ END $$;
 `
 
 /**
- * The one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch. It decides on no balance, so all buckets move
- * in one statement at the end, or before a period is closed. Each close is a compare-and-set: a second one changes nothing.
+ * The one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch, in one statement, because it decides on no
+ * balance. Each close is a compare-and-set: a second one changes nothing.
  */
 export const CLOSE_FUNCTIONS = `
--- The wallet as it is when the closes before this one in the batch, whose buckets have not moved yet, have moved it.
-CREATE FUNCTION wallet_behind(of_account bigint, unmoved bigint[]) RETURNS bigint LANGUAGE sql AS $$
-  SELECT posted_nano - coalesce((SELECT sum(charge_nano)::bigint FROM receipts
-      WHERE receipts.row = ANY (unmoved) AND receipts.account = of_account AND receipts.kind = 'wallet'), 0)
-    FROM buckets WHERE kind = 'wallet' AND account = of_account
+-- The charge never exceeds the hold; what cannot be collected is written down as shortfall. A charged request is never run
+-- again; a released one may be. A turn that ends in a later period of its cap than it began in has nothing left to count.
+CREATE FUNCTION close_receipts(batch jsonb, at bigint) RETURNS bigint[] LANGUAGE sql ${BY_INDEX} AS $$
+  WITH ops AS (
+      SELECT DISTINCT ON ("requestId") * FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, closing text,
+        outcome text, lane text, usage jsonb, tier bigint, cost numeric, "firstByteMs" double precision,
+        "totalMs" double precision, attempts text, compaction jsonb, kept boolean)) WITH ORDINALITY
+        AS op ("requestId", closing, outcome, lane, usage, tier, cost, first_byte_ms, total_ms, attempts, compaction, kept, place)
+      ORDER BY "requestId", place),
+    charged AS (
+      SELECT ops.*, receipts.row, receipts.account, wallets.row AS wallet, wallets.movements, wallets.posted_nano,
+          receipts.kind = 'wallet' AS draws_on_wallet, least(coalesce(cost, 0), hold_nano)::bigint AS charge
+        FROM ops JOIN receipts ON receipts.request_id = "requestId" AND receipts.state = 'open'
+          JOIN buckets AS wallets ON wallets.kind = 'wallet' AND wallets.account = receipts.account),
+    numbered AS (
+      SELECT *, movements + row_number() OVER of_account AS movement,
+          CASE WHEN draws_on_wallet THEN posted_nano - sum(charge) FILTER (WHERE draws_on_wallet) OVER of_account END::bigint AS balance
+        FROM charged WINDOW of_account AS (PARTITION BY account ORDER BY place ROWS UNBOUNDED PRECEDING)),
+    closed AS (
+      UPDATE receipts SET state = CASE WHEN cost IS NULL THEN 'released' ELSE 'settled' END, closed_at = at,
+          closing = numbered.closing, outcome = numbered.outcome, lane = numbered.lane,
+          uncached_input = (usage ->> 'uncachedInput')::bigint, cached_input = (usage ->> 'cachedInput')::bigint,
+          cache_write = (usage ->> 'cacheWrite')::bigint, output = (usage ->> 'output')::bigint,
+          reasoning = (usage ->> 'reasoning')::bigint, estimated = (usage ->> 'estimated')::boolean,
+          tier = numbered.tier, cost_nano = coalesce(cost, 0), charge_nano = charge,
+          shortfall_nano = coalesce(cost, 0) - charge, first_byte_ms = numbered.first_byte_ms,
+          total_ms = numbered.total_ms, attempts = numbered.attempts,
+          tokens_before = (compaction ->> 'tokensBefore')::bigint, tokens_after = (compaction ->> 'tokensAfter')::bigint,
+          movement = numbered.movement, balance_nano = balance
+        FROM numbered WHERE receipts.row = numbered.row
+        RETURNING receipts.row, receipts.account, receipts.key, receipts.state, receipts.buckets, receipts.caps, hold_nano,
+          charge_nano, opened_at, kept, wallet, place),
+    moved AS (
+      UPDATE buckets SET posted_nano = posted_nano - sums.charge, held_nano = held_nano - sums.hold,
+          movements = buckets.movements + sums.movements
+        FROM (SELECT bucket, sum(charge)::bigint AS charge, sum(hold)::bigint AS hold, sum(movements)::bigint AS movements
+          FROM (SELECT unnest(buckets) AS bucket, charge_nano AS charge, hold_nano AS hold, 0 AS movements FROM closed
+            UNION ALL SELECT wallet, 0, 0, 1 FROM closed) AS parts GROUP BY bucket) AS sums
+        WHERE buckets.row = sums.bucket),
+    counted AS (
+      UPDATE spend_counters AS counter SET spent_nano = spent_nano + sums.charge, held_nano = held_nano - sums.hold
+        FROM (SELECT each.account, each.subject, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
+          FROM closed CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS name JOIN spend_counters AS each
+            ON each.account = closed.account AND each.subject = 'cap:' || closed.key || ':' || name
+          WHERE closed.opened_at >= each.period_start GROUP BY each.account, each.subject) AS sums
+        WHERE counter.account = sums.account AND counter.subject = sums.subject),
+    freed AS (
+      DELETE FROM claims USING closed
+        WHERE claims.receipt = closed.row AND claims.state = 'running' AND closed.state = 'released'),
+    ended AS (
+      UPDATE claims SET state = CASE WHEN kept THEN 'kept' ELSE 'not-kept' END FROM closed
+        WHERE claims.receipt = closed.row AND claims.state = 'running' AND closed.state = 'settled')
+  SELECT coalesce(array_agg(row ORDER BY place), '{}') FROM closed
 $$;
 
--- Null: no such hold is open. The charge never exceeds the hold; what cannot be collected is written down as shortfall.
-CREATE FUNCTION close_receipt(op jsonb, unmoved bigint[], at bigint) RETURNS receipts LANGUAGE plpgsql AS $$
-DECLARE
-  cost numeric := (op ->> 'cost')::numeric;
-  usage jsonb := op -> 'usage';
-  compaction jsonb := op -> 'compaction';
-  closed receipts;
-BEGIN
-  UPDATE receipts SET state = CASE WHEN cost IS NULL THEN 'released' ELSE 'settled' END, closed_at = at,
-      closing = op ->> 'closing', outcome = op ->> 'outcome', lane = op ->> 'lane',
-      uncached_input = (usage ->> 'uncachedInput')::bigint, cached_input = (usage ->> 'cachedInput')::bigint,
-      cache_write = (usage ->> 'cacheWrite')::bigint, output = (usage ->> 'output')::bigint,
-      reasoning = (usage ->> 'reasoning')::bigint, estimated = (usage ->> 'estimated')::boolean,
-      tier = (op ->> 'tier')::bigint, cost_nano = coalesce(cost, 0), charge_nano = least(coalesce(cost, 0), hold_nano),
-      shortfall_nano = coalesce(cost, 0) - least(coalesce(cost, 0), hold_nano),
-      first_byte_ms = (op ->> 'firstByteMs')::double precision, total_ms = (op ->> 'totalMs')::double precision,
-      attempts = op ->> 'attempts', tokens_before = (compaction ->> 'tokensBefore')::bigint,
-      tokens_after = (compaction ->> 'tokensAfter')::bigint, movement = next_movement(account),
-      balance_nano = CASE kind WHEN 'wallet' THEN wallet_behind(account, unmoved) - least(coalesce(cost, 0), hold_nano) END
-    WHERE request_id = op ->> 'requestId' AND state = 'open'
-    RETURNING * INTO closed;
-  RETURN closed;
-END $$;
-
--- A charged request is never run again; a released one may be.
-CREATE FUNCTION end_claim(closed receipts, is_kept boolean) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF closed.state = 'released' THEN
-    DELETE FROM claims WHERE receipt = closed.row AND state = 'running';
-  ELSE
-    UPDATE claims SET state = CASE WHEN is_kept THEN 'kept' ELSE 'not-kept' END
-      WHERE receipt = closed.row AND state = 'running';
-  END IF;
-END $$;
-
-CREATE FUNCTION move_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
-  UPDATE buckets SET posted_nano = posted_nano - moved.charge, held_nano = held_nano - moved.hold
-    FROM (SELECT bucket, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
-      FROM receipts, unnest(receipts.buckets) AS held_on (bucket) WHERE receipts.row = ANY (closed) GROUP BY bucket) AS moved
-    WHERE buckets.row = moved.bucket
-$$;
-
--- A turn that ends in a later period of its cap than it began in has nothing left to count: its own period is over.
-CREATE FUNCTION count_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
-  UPDATE spend_counters AS counter SET spent_nano = spent_nano + moved.charge, held_nano = held_nano - moved.hold
-    FROM (SELECT each.account, each.subject, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
-      FROM receipts CROSS JOIN LATERAL unnest(string_to_array(receipts.caps, ' ')) AS name JOIN spend_counters AS each
-        ON each.account = receipts.account AND each.subject = 'cap:' || receipts.key || ':' || name
-      WHERE receipts.row = ANY (closed) AND receipts.opened_at >= each.period_start
-      GROUP BY each.account, each.subject) AS moved
-    WHERE counter.account = moved.account AND counter.subject = moved.subject
-$$;
-
--- Whether another period has followed one of these.
-CREATE FUNCTION is_outlived(bucket buckets) RETURNS boolean LANGUAGE sql AS $$
-  SELECT bucket.kind = 'window' AND bucket.closed_at IS NULL
-    AND EXISTS (SELECT FROM buckets AS later WHERE later.account = bucket.account AND later.subject = bucket.subject
-      AND later.closed_at IS NULL AND later.row > bucket.row)
-$$;
-
--- Periods that only this turn kept from being closed: another one has followed, and nothing holds on them any more.
-CREATE FUNCTION close_outlived(closed receipts, at bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- Periods that only these turns kept from being closed: another one has followed, and nothing holds on them any more.
+CREATE FUNCTION close_outlived(closed bigint[], at bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   outlived buckets;
   bucket live_bucket;
 BEGIN
-  FOR outlived IN SELECT * FROM buckets WHERE row = ANY (closed.buckets) AND held_nano = 0 AND is_outlived(buckets)
+  FOR outlived IN SELECT * FROM buckets
+      WHERE row IN (SELECT unnest(buckets) FROM receipts WHERE row = ANY (closed) AND kind = 'builder')
+        AND closed_at IS NULL AND held_nano = 0
+        AND EXISTS (SELECT FROM buckets AS later WHERE later.account = buckets.account AND later.subject = buckets.subject
+          AND later.closed_at IS NULL AND later.row > buckets.row)
       ORDER BY row LOOP
     bucket := ROW(outlived.row, outlived.account, outlived.kind, outlived.subject, outlived.period_start,
       outlived.period_end, NULL, outlived.granted_nano, outlived.posted_nano, 0);
@@ -318,23 +343,14 @@ BEGIN
   END LOOP;
 END $$;
 
--- A repeated call gets the result of the first.
-CREATE FUNCTION close_result(op jsonb) RETURNS jsonb LANGUAGE sql AS $$
-  SELECT coalesce((SELECT jsonb_build_object('kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text)
-    FROM receipts WHERE request_id = op ->> 'requestId' AND closing = op ->> 'closing'), '{"kind": "not-open"}')
-$$;
-
-CREATE FUNCTION close_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION close_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql ${BY_INDEX} AS $$
 DECLARE
   concerned bigint[];
   subjects text[];
   states limit_state[];
   now_micros bigint;
-  op jsonb;
   receipt receipts;
-  unmoved bigint[] := '{}';
-  ended bigint[] := '{}';
-  results jsonb := '[]';
+  closed bigint[];
 BEGIN
   SELECT coalesce(array_agg(DISTINCT account), '{}'),
       coalesce(array_agg(DISTINCT subject #>> '{}') FILTER (WHERE subject IS NOT NULL), '{}')
@@ -343,29 +359,22 @@ BEGIN
     WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch));
   PERFORM lock_accounts(concerned);
   PERFORM lock_limits(subjects);
-  states := read_limits(subjects);
   now_micros := ledger_micros();
-  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
-    op := batch -> number;
-    receipt := close_receipt(op, unmoved, now_micros / 1000);
-    IF receipt.row IS NOT NULL THEN
-      unmoved := array_append(unmoved, receipt.row);
-      ended := array_append(ended, receipt.row);
+  closed := close_receipts(batch, now_micros / 1000);
+  PERFORM close_outlived(closed, now_micros / 1000);
+  IF subjects <> '{}' THEN
+    states := read_limits(subjects);
+    FOR receipt IN SELECT receipts.* FROM unnest(closed) WITH ORDINALITY AS each (row, place) JOIN receipts USING (row)
+        WHERE limits <> '[]' ORDER BY place LOOP
       states := end_under_limits(states, receipt, now_micros);
-      PERFORM end_claim(receipt, (op ->> 'kept')::boolean);
-      -- What a period has left expires behind the charge that ends it, and before the next one.
-      IF EXISTS (SELECT FROM buckets WHERE row = ANY (receipt.buckets) AND is_outlived(buckets)) THEN
-        PERFORM move_closed(unmoved);
-        unmoved := '{}';
-        PERFORM close_outlived(receipt, now_micros / 1000);
-      END IF;
-    END IF;
-    results := results || jsonb_build_array(close_result(op));
-  END LOOP;
-  PERFORM move_closed(unmoved);
-  PERFORM count_closed(ended);
-  PERFORM write_limits(states);
-  RETURN results;
+    END LOOP;
+    PERFORM write_limits(states);
+  END IF;
+  -- A repeated call gets the result of the first.
+  RETURN (SELECT jsonb_agg(CASE WHEN receipts.row IS NULL THEN '{"kind": "not-open"}' ELSE jsonb_build_object(
+      'kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text) END ORDER BY place)
+    FROM jsonb_array_elements(batch) WITH ORDINALITY AS op (value, place) LEFT JOIN receipts
+      ON receipts.request_id = op.value ->> 'requestId' AND receipts.closing = op.value ->> 'closing');
 END $$;
 `
 
@@ -429,10 +438,10 @@ BEGIN
 END $$;
 
 CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-  SELECT jsonb_build_object('ticks', now_micros, 'limits', coalesce((
+  SELECT CASE WHEN applied = '[]' THEN jsonb_build_object('ticks', now_micros, 'limits', applied) ELSE jsonb_build_object('ticks', now_micros, 'limits', coalesce((
     SELECT jsonb_agg(jsonb_build_object('reachedAt', state.reached_at, 'running', state.running) ORDER BY number)
       FROM jsonb_array_elements(applied) WITH ORDINALITY AS each (value, number)
-      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]'))
+      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]')) END
 $$;
 
 -- Corrects the tokens that were reserved to those that were used. A debt counts from now; what was not used comes back, but

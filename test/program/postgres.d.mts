@@ -1,0 +1,10 @@
+export interface PostgresServer {
+  /** Where the socket lies; as a host name it makes drivers connect there. */
+  readonly host: string
+  readonly user: string
+  readonly version: string
+  stop(): Promise<void>
+}
+
+export function findPostgresPrograms(): string | undefined
+export function startPostgres(programs: string, options?: { readonly fsync?: boolean }): Promise<PostgresServer>

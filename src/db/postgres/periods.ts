@@ -169,19 +169,21 @@ BEGIN
 END $$;
 
 -- Oldest first, so that the newest period of an allowance comes last.
-CREATE FUNCTION read_books(concerned bigint[], caps text[]) RETURNS live_bucket[] LANGUAGE sql AS $$
-  SELECT coalesce(array_agg(each ORDER BY (each).row NULLS LAST), '{}') FROM (
+CREATE FUNCTION read_books(concerned bigint[], caps text[]) RETURNS live_bucket[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT coalesce(array_agg(each ORDER BY (each).row NULLS LAST), '{}') FROM (
     SELECT ROW(row, account, kind, subject, period_start, period_end, closed_at,
         granted_nano, posted_nano, held_nano)::live_bucket AS each
       FROM buckets WHERE account = ANY (concerned) AND closed_at IS NULL
     UNION ALL
     SELECT ROW(NULL, account, 'cap', subject, period_start, period_end, NULL,
         bound_nano, bound_nano - spent_nano, held_nano)::live_bucket
-      FROM spend_counters WHERE account = ANY (concerned) AND subject = ANY (caps)) AS live
-$$;
+      FROM spend_counters WHERE account = ANY (concerned) AND subject = ANY (caps)) AS live);
+END $$;
 
 -- However often a bucket moved in a batch, its row is written once.
-CREATE FUNCTION write_books(books live_bucket[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION write_books(books live_bucket[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   UPDATE buckets SET period_start = each.period_start, period_end = each.period_end, closed_at = each.closed_at,
       granted_nano = each.granted, posted_nano = each.posted, held_nano = each.held
     FROM unnest(books) AS each
@@ -195,6 +197,6 @@ CREATE FUNCTION write_books(books live_bucket[]) RETURNS void LANGUAGE sql AS $$
         AND (before.period_start, before.period_end, before.bound_nano, before.spent_nano, before.held_nano)
           IS DISTINCT FROM (each.period_start, each.period_end, each.granted, each.granted - each.posted, each.held)
     ON CONFLICT (account, subject) DO UPDATE SET period_start = excluded.period_start, period_end = excluded.period_end,
-      bound_nano = excluded.bound_nano, spent_nano = excluded.spent_nano, held_nano = excluded.held_nano
-$$;
+      bound_nano = excluded.bound_nano, spent_nano = excluded.spent_nano, held_nano = excluded.held_nano;
+END $$;
 `

@@ -238,16 +238,21 @@ BEGIN
 END $$;
 
 -- The number of the next movement. The caller has the account's lock, so no other call gets the same.
-CREATE FUNCTION next_movement(of_account bigint) RETURNS bigint LANGUAGE sql AS $$
-  UPDATE buckets SET movements = movements + 1 WHERE kind = 'wallet' AND account = of_account RETURNING movements
-$$;
+CREATE FUNCTION next_movement(of_account bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  number bigint;
+BEGIN
+  UPDATE buckets SET movements = movements + 1 WHERE kind = 'wallet' AND account = of_account RETURNING movements INTO number;
+  RETURN number;
+END $$;
 
 -- Inserts missing rows, also those that a sweep deletes meanwhile, and locks the others, in one statement. The condition
 -- is never true, but PostgreSQL locks the row before it evaluates it.
-CREATE FUNCTION lock_limits(subjects text[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION lock_limits(subjects text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   INSERT INTO limits (subject) SELECT DISTINCT each COLLATE "C" FROM unnest(subjects) AS each ORDER BY 1
-    ON CONFLICT (subject) DO UPDATE SET running = 0 WHERE false
-$$;
+    ON CONFLICT (subject) DO UPDATE SET running = 0 WHERE false;
+END $$;
 `
 
 /** Which node attends which hold, and which may end it when none does. The database decides when a lease expires. */

@@ -1,7 +1,11 @@
 // No server uses PostgreSQL yet: only tests and benches do.
 
-/** A plan is kept by its connection, and one that was made for a small table would read a large one whole. */
-const BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
+/**
+ * A connection keeps the plans of plpgsql, but plans a function of plain SQL again in every call. One that was made for a small table
+ * would read a large one whole.
+ */
+const BY_INDEX = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+  SET plan_cache_mode = force_generic_plan`
 
 /**
  * A batch of admissions in one call: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
@@ -47,12 +51,13 @@ BEGIN
 END $$;
 
 -- Not called 'at': in a function of plain SQL a column of that name would be meant.
-CREATE FUNCTION standing_claim(of_scope text, moment bigint) RETURNS jsonb LANGUAGE sql AS $$
-  SELECT jsonb_build_object('scope', claims.scope, 'fingerprint', claims.fingerprint, 'requestId', receipts.request_id,
+CREATE FUNCTION standing_claim(of_scope text, moment bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT jsonb_build_object('scope', claims.scope, 'fingerprint', claims.fingerprint, 'requestId', receipts.request_id,
       'receipt', claims.receipt, 'expiresAt', claims.expires_at, 'state', claims.state)
     FROM claims JOIN receipts ON receipts.row = claims.receipt
-    WHERE claims.scope = of_scope AND (claims.state = 'running' OR claims.expires_at > moment)
-$$;
+    WHERE claims.scope = of_scope AND (claims.state = 'running' OR claims.expires_at > moment));
+END $$;
 
 -- What it draws on, as it was looked at: enough to say why it was refused.
 CREATE FUNCTION amounts_of(draws allowance_standing[]) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
@@ -183,17 +188,19 @@ BEGIN
 END $$;
 
 -- By request id: what this call did already when it was sent first, because its answer was lost.
-CREATE FUNCTION known_turns(batch jsonb) RETURNS jsonb LANGUAGE sql AS $$
-  SELECT coalesce(jsonb_object_agg(request_id, jsonb_build_object('kind', CASE state WHEN 'open' THEN 'held' ELSE 'over' END,
+CREATE FUNCTION known_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT coalesce(jsonb_object_agg(request_id, jsonb_build_object('kind', CASE state WHEN 'open' THEN 'held' ELSE 'over' END,
       'receipt', row, 'cap', output_cap, 'hold', hold_nano::text)), '{}')
-    FROM receipts WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch))
-$$;
+    FROM receipts WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch)));
+END $$;
 
 -- By scope: the idempotency keys of the batch that are in use or kept.
-CREATE FUNCTION standing_claims(batch jsonb, moment bigint) RETURNS jsonb LANGUAGE sql AS $$
-  SELECT coalesce(jsonb_object_agg(scope, standing_claim(scope, moment)), '{}')
-    FROM claims WHERE scope IN (SELECT value -> 'claim' ->> 'scope' FROM jsonb_array_elements(batch))
-$$;
+CREATE FUNCTION standing_claims(batch jsonb, moment bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT coalesce(jsonb_object_agg(scope, standing_claim(scope, moment)), '{}')
+    FROM claims WHERE scope IN (SELECT value -> 'claim' ->> 'scope' FROM jsonb_array_elements(batch)));
+END $$;
 
 -- Lock, look, decide, write: each a statement of its own.
 CREATE FUNCTION admit_turns(batch jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql ${BY_INDEX} AS $$
@@ -272,7 +279,10 @@ END $$;
 export const CLOSE_FUNCTIONS = `
 -- The charge never exceeds the hold; what cannot be collected is written down as shortfall. A charged request is never run
 -- again; a released one may be. A turn that ends in a later period of its cap than it began in has nothing left to count.
-CREATE FUNCTION close_receipts(batch jsonb, at bigint) RETURNS bigint[] LANGUAGE sql ${BY_INDEX} AS $$
+CREATE FUNCTION close_receipts(batch jsonb, at bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+  result bigint[];
+BEGIN
   WITH ops AS (
       SELECT DISTINCT ON ("requestId") * FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, closing text,
         outcome text, lane text, usage jsonb, tier bigint, cost numeric, "firstByteMs" double precision,
@@ -322,8 +332,9 @@ CREATE FUNCTION close_receipts(batch jsonb, at bigint) RETURNS bigint[] LANGUAGE
     ended AS (
       UPDATE claims SET state = CASE WHEN kept THEN 'kept' ELSE 'not-kept' END FROM closed
         WHERE claims.receipt = closed.row AND claims.state = 'running' AND closed.state = 'settled')
-  SELECT coalesce(array_agg(row ORDER BY place), '{}') FROM closed
-$$;
+  SELECT coalesce(array_agg(row ORDER BY place), '{}') INTO result FROM closed;
+  RETURN result;
+END $$;
 
 -- Periods that only these turns kept from being closed: another one has followed, and nothing holds on them any more.
 CREATE FUNCTION close_outlived(closed bigint[], at bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -382,16 +393,18 @@ END $$;
 export const LIMIT_FUNCTIONS = `
 CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
 
-CREATE FUNCTION read_limits(subjects text[]) RETURNS limit_state[] LANGUAGE sql AS $$
-  SELECT coalesce(array_agg(ROW(subject, reached_at, running)::limit_state), '{}')
-    FROM limits WHERE subject = ANY (subjects)
-$$;
+CREATE FUNCTION read_limits(subjects text[]) RETURNS limit_state[] LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT coalesce(array_agg(ROW(subject, reached_at, running)::limit_state), '{}')
+    FROM limits WHERE subject = ANY (subjects));
+END $$;
 
-CREATE FUNCTION write_limits(states limit_state[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION write_limits(states limit_state[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   UPDATE limits SET reached_at = each.reached_at, running = each.running FROM unnest(states) AS each
     WHERE limits.subject = each.subject
-      AND (limits.reached_at, limits.running) IS DISTINCT FROM (each.reached_at, each.running)
-$$;
+      AND (limits.reached_at, limits.running) IS DISTINCT FROM (each.reached_at, each.running);
+END $$;
 
 CREATE FUNCTION limit_place(states limit_state[], of_subject text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -437,12 +450,13 @@ BEGIN
   IF refused IS NULL THEN states := started; END IF;
 END $$;
 
-CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN applied = '[]' THEN jsonb_build_object('ticks', now_micros, 'limits', applied) ELSE jsonb_build_object('ticks', now_micros, 'limits', coalesce((
+CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN (SELECT CASE WHEN applied = '[]' THEN jsonb_build_object('ticks', now_micros, 'limits', applied) ELSE jsonb_build_object('ticks', now_micros, 'limits', coalesce((
     SELECT jsonb_agg(jsonb_build_object('reachedAt', state.reached_at, 'running', state.running) ORDER BY number)
       FROM jsonb_array_elements(applied) WITH ORDINALITY AS each (value, number)
-      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]')) END
-$$;
+      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]')) END);
+END $$;
 
 -- Corrects the tokens that were reserved to those that were used. A debt counts from now; what was not used comes back, but
 -- never to before now.

@@ -82,7 +82,8 @@ export async function createBothLedgers(
         remember(outcome)
         return { outcome: withoutChanges(outcome), statuses: limitStatusesOf(ledgerState, turn.limits, micros) }
       })
-      const rows = await call<AdmitRow[]>('admit_turns($1, $2)', [asJson(turns), node])
+      const rows = (await call<{ admissions: AdmitRow[] }>('run_turns($1, $2, $3)', [asJson(turns), '[]', node]))
+        .admissions
       const found = rows.map((row, index) => ({
         outcome: outcomeOf(turns[index]!, row),
         statuses: createSeenLimits(() => micros).learn(turns[index]!.limits, row),
@@ -105,7 +106,7 @@ export async function createBothLedgers(
         const { owed, ...ending } = endingOf({ requestId, ...request })
         return { ...ending, ...owed, requestId, attempts: '[]', closing: `${++closings}` }
       })
-      const rows = await call<CloseRow[]>('close_turns($1)', [asJson(ops)])
+      const rows = (await call<{ closes: CloseRow[] }>('run_turns($1, $2, $3)', ['[]', asJson(ops), node])).closes
       const compactions = await compactionsOf(closes.map(({ requestId }) => requestId))
       const found = rows.map((row, index) => {
         if (row.kind === 'not-open') return row.kind

@@ -50,7 +50,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
   }
 
   it('a batch of admissions is sent again, and holds once', async () => {
-    connection.lose('admit_turns', 2)
+    connection.lose('run_turns', 2)
     const turns = await Promise.all([admit(), admit(), admit()])
     expect(turns.map(({ heldAmount }) => heldAmount)).toEqual([HOLD, HOLD, HOLD])
     expect(node.facts.troubles.length).toBeGreaterThanOrEqual(2)
@@ -60,7 +60,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
 
   it('a settle is retried, charges once, and learns what it charged', async () => {
     const turn = await admit()
-    connection.lose('close_turns', 2)
+    connection.lose('run_turns', 2)
     expect(await turn.settle(settlement(9n))).toEqual({ kind: 'settled', charge: 9n, shortfall: 0n, tier: 0 })
     expect(await node.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - 9n, held: 0n })
   })
@@ -74,7 +74,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
 
   it('for longer than the retries, no turn is admitted, and the placed hold is swept', async () => {
     const impatient = await openNode(connection.pool, { retryMs: 0 })
-    connection.lose('admit_turns', 1)
+    connection.lose('run_turns', 1)
     const { kind, refusal } = (await impatient.ledger.admit(requestFor(account))) as { kind: string; refusal: unknown }
     expect({ kind, refusal }).toEqual({ kind: 'refused', refusal: { kind: 'unavailable' } })
     expect(impatient.ledger.gate.open).toBe(false)

@@ -234,7 +234,7 @@ BEGIN
   IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
   SELECT count(*) INTO locked FROM (
     SELECT FROM buckets WHERE kind = 'wallet' AND account = ANY (concerned) ORDER BY row FOR NO KEY UPDATE) AS wallets;
-  IF locked <> cardinality(concerned) THEN RAISE EXCEPTION 'An account of % has no wallet', concerned; END IF;
+  IF locked <> (SELECT count(DISTINCT each) FROM unnest(concerned) AS each) THEN RAISE EXCEPTION 'An account of % has no wallet', concerned; END IF;
 END $$;
 
 -- The number of the next movement. The caller has the account's lock, so no other call gets the same.

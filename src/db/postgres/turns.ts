@@ -8,7 +8,7 @@ const BY_INDEX = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_
   SET plan_cache_mode = force_generic_plan`
 
 /**
- * A batch of admissions in one call: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
+ * A batch of admissions: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
  * ledger/state/turns.ts. The reducer writes a refusal from the amounts that this call returns.
  */
 export const ADMIT_FUNCTIONS = `
@@ -187,6 +187,16 @@ BEGIN
     'caps', nullif(array_to_string(caps, ' '), ''));
 END $$;
 
+CREATE FUNCTION accounts_in(batch jsonb) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN ARRAY(SELECT DISTINCT (value ->> 'account')::bigint FROM jsonb_array_elements(batch));
+END $$;
+
+CREATE FUNCTION limits_in(batch jsonb) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].limits[*].subject') #>> '{}');
+END $$;
+
 -- By request id: what this call did already when it was sent first, because its answer was lost.
 CREATE FUNCTION known_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
@@ -202,28 +212,22 @@ BEGIN
     FROM claims WHERE scope IN (SELECT value -> 'claim' ->> 'scope' FROM jsonb_array_elements(batch)));
 END $$;
 
--- Lock, look, decide, write: each a statement of its own.
-CREATE FUNCTION admit_turns(batch jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql ${BY_INDEX} AS $$
+-- The caller has locked the accounts and limits of the batch.
+CREATE FUNCTION admit_turns(batch jsonb, by_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  concerned bigint[] := ARRAY(SELECT DISTINCT (value ->> 'account')::bigint FROM jsonb_array_elements(batch));
-  subjects text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].limits[*].subject') #>> '{}');
+  concerned bigint[] := accounts_in(batch);
+  subjects text[] := limits_in(batch);
   caps text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].allowances[*] ? (@.unit == "cap").subject') #>> '{}');
-  books live_bucket[];
-  states limit_state[];
+  books live_bucket[] := read_books(concerned, caps);
+  states limit_state[] := read_limits(subjects);
   payers jsonb;
   known jsonb;
   claimed jsonb := '{}';
   turn jsonb;
   scope text;
-  now_micros bigint;
   result jsonb;
   results jsonb := '[]';
 BEGIN
-  PERFORM lock_accounts(concerned);
-  PERFORM lock_limits(subjects);
-  books := read_books(concerned, caps);
-  states := read_limits(subjects);
-  now_micros := ledger_micros();
   -- A node whose lease has ended places no holds, because other nodes may end them.
   IF NOT EXISTS (SELECT FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000) THEN
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
@@ -273,7 +277,7 @@ END $$;
 `
 
 /**
- * The one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch, in one statement, because it decides on no
+ * `close_receipts` is the one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch, in one statement, because it decides on no
  * balance. Each close is a compare-and-set: a second one changes nothing.
  */
 export const CLOSE_FUNCTIONS = `
@@ -289,11 +293,15 @@ BEGIN
         "totalMs" double precision, attempts text, compaction jsonb, kept boolean)) WITH ORDINALITY
         AS op ("requestId", closing, outcome, lane, usage, tier, cost, first_byte_ms, total_ms, attempts, compaction, kept, place)
       ORDER BY "requestId", place),
+    -- By its id only: the plan must not begin with all open receipts.
+    found AS MATERIALIZED (
+      SELECT ops.*, receipts.row, receipts.account, receipts.state AS before, receipts.kind, receipts.hold_nano AS most
+        FROM ops JOIN receipts ON receipts.request_id = "requestId"),
     charged AS (
-      SELECT ops.*, receipts.row, receipts.account, wallets.row AS wallet, wallets.movements, wallets.posted_nano,
-          receipts.kind = 'wallet' AS draws_on_wallet, least(coalesce(cost, 0), hold_nano)::bigint AS charge
-        FROM ops JOIN receipts ON receipts.request_id = "requestId" AND receipts.state = 'open'
-          JOIN buckets AS wallets ON wallets.kind = 'wallet' AND wallets.account = receipts.account),
+      SELECT found.*, wallets.row AS wallet, wallets.movements, wallets.posted_nano,
+          found.kind = 'wallet' AS draws_on_wallet, least(coalesce(cost, 0), most)::bigint AS charge
+        FROM found JOIN buckets AS wallets ON wallets.kind = 'wallet' AND wallets.account = found.account
+        WHERE before = 'open'),
     numbered AS (
       SELECT *, movements + row_number() OVER of_account AS movement,
           CASE WHEN draws_on_wallet THEN posted_nano - sum(charge) FILTER (WHERE draws_on_wallet) OVER of_account END::bigint AS balance
@@ -354,24 +362,13 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION close_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql ${BY_INDEX} AS $$
+-- The caller has locked the accounts and the limits of the batch.
+CREATE FUNCTION close_turns(batch jsonb, subjects text[], now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  concerned bigint[];
-  subjects text[];
+  closed bigint[] := close_receipts(batch, now_micros / 1000);
   states limit_state[];
-  now_micros bigint;
   receipt receipts;
-  closed bigint[];
 BEGIN
-  SELECT coalesce(array_agg(DISTINCT account), '{}'),
-      coalesce(array_agg(DISTINCT subject #>> '{}') FILTER (WHERE subject IS NOT NULL), '{}')
-    INTO concerned, subjects
-    FROM receipts LEFT JOIN LATERAL jsonb_path_query(receipts.limits, '$[*].subject') AS subject ON true
-    WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch));
-  PERFORM lock_accounts(concerned);
-  PERFORM lock_limits(subjects);
-  now_micros := ledger_micros();
-  closed := close_receipts(batch, now_micros / 1000);
   PERFORM close_outlived(closed, now_micros / 1000);
   IF subjects <> '{}' THEN
     states := read_limits(subjects);
@@ -386,6 +383,31 @@ BEGIN
       'kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text) END ORDER BY place)
     FROM jsonb_array_elements(batch) WITH ORDINALITY AS op (value, place) LEFT JOIN receipts
       ON receipts.request_id = op.value ->> 'requestId' AND receipts.closing = op.value ->> 'closing');
+END $$;
+
+-- Lock, look, decide, write: each a statement of its own, and one transaction for all that a node has gathered. What ends goes
+-- first, so that what it held is there for the others.
+CREATE FUNCTION run_turns(admissions jsonb, closes jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql ${BY_INDEX} AS $$
+DECLARE
+  closing_accounts bigint[] := '{}';
+  closing_limits text[] := '{}';
+  now_micros bigint;
+  closed jsonb := '[]';
+  admitted jsonb := '[]';
+BEGIN
+  IF closes <> '[]' THEN
+    SELECT coalesce(array_agg(DISTINCT account), '{}'),
+        coalesce(array_agg(DISTINCT subject #>> '{}') FILTER (WHERE subject IS NOT NULL), '{}')
+      INTO closing_accounts, closing_limits
+      FROM receipts LEFT JOIN LATERAL jsonb_path_query(receipts.limits, '$[*].subject') AS subject ON true
+      WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(closes));
+  END IF;
+  PERFORM lock_accounts(closing_accounts || accounts_in(admissions));
+  PERFORM lock_limits(closing_limits || limits_in(admissions));
+  now_micros := ledger_micros();
+  IF closes <> '[]' THEN closed := close_turns(closes, closing_limits, now_micros); END IF;
+  IF admissions <> '[]' THEN admitted := admit_turns(admissions, by_node, now_micros); END IF;
+  RETURN jsonb_build_object('closes', closed, 'admissions', admitted);
 END $$;
 `
 

@@ -17,8 +17,7 @@ import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 export interface PostgresCore {
   /** Calls a function of the database, with retries until its outcome is known. */
   call<Result>(call: string, values: readonly unknown[]): Promise<Result>
-  readonly admissions: OpBatches<AdmitRequest, AdmitRow>
-  readonly closes: OpBatches<CloseOp, CloseRow>
+  readonly turns: TurnCalls
   readonly marks: MarkKeeper
   readonly limits: SeenLimits
   /** Requests whose turn is alive in this process, from before the database is asked for their hold. */
@@ -31,7 +30,7 @@ export interface PostgresCore {
   readonly gate: LedgerGate
 }
 
-/** The input of `close_turns` for one turn. Without a charge it is a release. */
+/** The input of `run_turns` for one turn that ends. Without a charge it is a release. */
 export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed> {
   readonly requestId: RequestId
   readonly attempts: string
@@ -43,7 +42,7 @@ export type CloseRow =
   | { readonly kind: 'settled' | 'released'; readonly charge: string; readonly shortfall: string }
   | { readonly kind: 'not-open' }
 
-/** The result of `admit_turns` for one turn. Money is text, because JSON numbers are doubles. */
+/** The result of `run_turns` for one turn that begins. Money is text, because JSON numbers are doubles. */
 export type AdmitRow = LimitStates &
   (
     | { readonly kind: 'held'; readonly receipt: number; readonly cap: number; readonly hold: string }
@@ -158,18 +157,17 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
   }
 }
 
-/**
- * Gathers operations into calls: while one call is in flight the next operations join, so that the window grows with the
- * load. If the database fails on a batch, its operations are sent one by one, so that one of them does not fail the others.
- */
-interface OpBatches<Op, Result> {
-  enqueue(op: Op): Promise<Result>
+/** What turns ask of the database. Both kinds go in one call. */
+interface TurnCalls {
+  admit(request: AdmitRequest): Promise<AdmitRow>
+  close(op: CloseOp): Promise<CloseRow>
   idle(): Promise<void>
 }
 
-const OPS_MAX = 64
-/** The second call's round trip hides behind the first one's commit. */
-const IN_FLIGHT_MAX = 2
+interface Batch {
+  readonly admissions: Waiting<AdmitRequest, AdmitRow>[]
+  readonly closes: Waiting<CloseOp, CloseRow>[]
+}
 
 interface Waiting<Op, Result> {
   readonly op: Op
@@ -177,48 +175,70 @@ interface Waiting<Op, Result> {
   reject(error: unknown): void
 }
 
-/** `send` returns results in the order of the operations. */
-export function createOpBatches<Op, Result>(
-  send: (ops: readonly Op[]) => Promise<readonly Result[]>,
-): OpBatches<Op, Result> {
-  const gathered: Waiting<Op, Result>[] = []
+/** Of each kind. */
+const OPS_MAX = 64
+/** The second call's round trip hides behind the first one's commit. */
+const IN_FLIGHT_MAX = 2
+
+/** Results come in the order of the operations. */
+type SendTurns = (
+  admissions: readonly AdmitRequest[],
+  closes: readonly CloseOp[],
+) => Promise<{ readonly admissions: readonly AdmitRow[]; readonly closes: readonly CloseRow[] }>
+
+/**
+ * Gathers operations into calls: while calls are in flight the next operations join, so that the window grows with the load.
+ * If the database fails on a batch, its operations are sent one by one, so that one of them does not fail the others.
+ */
+export function createTurnCalls(send: SendTurns): TurnCalls {
+  const gathered: Batch = { admissions: [], closes: [] }
   const idleWaiters: (() => void)[] = []
   let inFlight = 0
   let armed = false
 
-  const sendAll = async (waiting: readonly Waiting<Op, Result>[]): Promise<void> => {
+  const sendBatch = async ({ admissions, closes }: Batch): Promise<void> => {
     try {
-      const results = await send(waiting.map(({ op }) => op))
-      for (const [index, { resolve }] of waiting.entries()) resolve(results[index] as Result)
+      const results = await send(
+        admissions.map(({ op }) => op),
+        closes.map(({ op }) => op),
+      )
+      for (const [index, { resolve }] of admissions.entries()) resolve(results.admissions[index]!)
+      for (const [index, { resolve }] of closes.entries()) resolve(results.closes[index]!)
     } catch (error) {
-      if (waiting.length === 1 || isRetryable(error)) for (const { reject } of waiting) reject(error)
-      else for (const each of waiting) await sendAll([each])
+      if (admissions.length + closes.length === 1 || isRetryable(error)) {
+        for (const { reject } of [...admissions, ...closes]) reject(error)
+        return
+      }
+      for (const each of closes) await sendBatch({ admissions: [], closes: [each] })
+      for (const each of admissions) await sendBatch({ admissions: [each], closes: [] })
     }
   }
+  const isEmpty = () => gathered.admissions.length + gathered.closes.length === 0
   const pump = async (): Promise<void> => {
     armed = false
-    if (gathered.length === 0 || inFlight >= IN_FLIGHT_MAX) return
+    if (isEmpty() || inFlight >= IN_FLIGHT_MAX) return
     inFlight++
-    await sendAll(gathered.splice(0, OPS_MAX))
+    const { admissions, closes } = gathered
+    await sendBatch({ admissions: admissions.splice(0, OPS_MAX), closes: closes.splice(0, OPS_MAX) })
     inFlight--
     arm()
-    if (inFlight === 0 && gathered.length === 0) for (const done of idleWaiters.splice(0)) done()
+    if (inFlight === 0 && isEmpty()) for (const done of idleWaiters.splice(0)) done()
   }
   const arm = (): void => {
-    if (armed || gathered.length === 0 || inFlight >= IN_FLIGHT_MAX) return
+    if (armed || isEmpty() || inFlight >= IN_FLIGHT_MAX) return
     armed = true
     setImmediate(() => void pump().then(arm))
   }
+  const enqueue = <Op, Result>(waiting: Waiting<Op, Result>[], op: Op) =>
+    new Promise<Result>((resolve, reject) => {
+      waiting.push({ op, resolve, reject })
+      arm()
+    })
 
   return {
-    enqueue: (op) =>
-      new Promise((resolve, reject) => {
-        gathered.push({ op, resolve, reject })
-        arm()
-      }),
+    admit: (request) => enqueue(gathered.admissions, request),
+    close: (op) => enqueue(gathered.closes, op),
     idle: () =>
-      inFlight === 0 && gathered.length === 0
-        ? Promise.resolve()
-        : new Promise((resolve) => void idleWaiters.push(resolve)),
+      inFlight === 0 && isEmpty() ? Promise.resolve() : new Promise((resolve) => void idleWaiters.push(resolve)),
   }
 }

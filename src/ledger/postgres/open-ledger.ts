@@ -9,17 +9,7 @@ import type { AccountStatusReport, CreditOutcome, Ledger, VerifyReport } from '.
 import { createMarkKeeper } from '../marks.ts'
 import type { PlanOutcome } from '../state/operator-commands.ts'
 import type { Claim, Subscription } from '../state/state.ts'
-import type { AdmitRequest } from '../state/turns.ts'
-import {
-  type AdmitRow,
-  type AmountsRow,
-  allowanceStatusFrom,
-  type CloseOp,
-  type CloseRow,
-  createOpBatches,
-  createSeenLimits,
-  type PostgresCore,
-} from './core.ts'
+import { type AmountsRow, allowanceStatusFrom, createSeenLimits, createTurnCalls, type PostgresCore } from './core.ts'
 import { admitOnPostgres, recoverOnPostgres, takeRequestOnPostgres } from './turns.ts'
 
 interface PostgresLedgerOptions {
@@ -83,7 +73,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
     async close() {
       stopRenewing()
       core.marks.stop()
-      await Promise.all([core.admissions.idle(), core.closes.idle()])
+      await core.turns.idle()
       // Other nodes may resolve the rest at once. If the database does not answer, they wait for the lease to end.
       await core.call('end_node($1)', [core.node]).catch(() => {})
     },
@@ -113,10 +103,9 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
       { open: true },
       { now: () => 0, intervalMs: deps.markIntervalMs },
     ),
-    admissions: createOpBatches<AdmitRequest, AdmitRow>((turns) =>
-      call('admit_turns($1, $2)', [asJson(turns), core.node]),
+    turns: createTurnCalls((admissions, closes) =>
+      call('run_turns($1, $2, $3)', [asJson(admissions), asJson(closes), core.node]),
     ),
-    closes: createOpBatches<CloseOp, CloseRow>((closes) => call('close_turns($1)', [asJson(closes)])),
     gate,
   }
   return core

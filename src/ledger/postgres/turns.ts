@@ -22,7 +22,7 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
   if (!core.gate.open) return UNAVAILABLE
   // Before the call: the sweeper resolves a hold that no turn attends.
   core.attended.add(requestId)
-  const row = await core.admissions.enqueue(request).catch((error: unknown) => {
+  const row = await core.turns.admit(request).catch((error: unknown) => {
     core.attended.delete(requestId)
     if (core.gate.open) throw error
     return undefined
@@ -79,7 +79,7 @@ async function closeOnPostgres(
   ending: Ending,
 ): Promise<SettleOutcome> {
   const op = closeOp(requestId, ending, `${core.node}.${++closings}`)
-  const row = await core.closes.enqueue(op).catch((error: unknown) => {
+  const row = await core.turns.close(op).catch((error: unknown) => {
     if (core.gate.open) throw error
     return undefined
   })

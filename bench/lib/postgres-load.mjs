@@ -1,7 +1,8 @@
 // Requests to the ledger on PostgreSQL as turns make them, and to tables of the plain way.
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
-import { installSchema } from '../../dist/db/postgres/schema.js'
+import { installSchema } from '../../dist/db/postgres/install.js'
+import { FUNCTIONS_SCHEMA, TABLES_SCHEMA } from '../../dist/db/postgres/schema.js'
 import { openPostgresLedger } from '../../dist/ledger/postgres/open-ledger.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { secureRandom } from '../../dist/lib/random-id.js'
@@ -21,15 +22,15 @@ export async function createLedgerOnPostgres({ host, user }, { accounts }) {
   const admin = new pg.Pool({ host, user, database: 'postgres', max: 1 })
   await admin.query(`CREATE DATABASE ${database}`)
   const pools = []
-  const connect = (max) => {
-    const pool = new pg.Pool({ host, user, database, max })
+  const connect = (max, options = '') => {
+    const pool = new pg.Pool({ host, user, database, max, options })
     // Dropping the database ends connections that are about to end.
     pool.on('error', () => {})
     pools.push(pool)
     return pool
   }
-  const pool = connect(2)
-  await installSchema(pool)
+  await installSchema(connect(1))
+  const pool = connect(2, `-c search_path=${FUNCTIONS_SCHEMA},${TABLES_SCHEMA}`)
   const terms = JSON.stringify({ ...PRICE, cached_input: PRICE.cachedInput }, (_, value) =>
     typeof value === 'bigint' ? String(value) : value,
   )

@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { inject } from 'vitest'
-import type { PostgresPool } from '../../src/db/postgres/pool.ts'
-import { installSchema } from '../../src/db/postgres/schema.ts'
+import { installSchema } from '../../src/db/postgres/install.ts'
+import type { PostgresConnections } from '../../src/db/postgres/pool.ts'
+import { FUNCTIONS_SCHEMA, TABLES_SCHEMA } from '../../src/db/postgres/schema.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { type AccountRow, mintAccountId } from '../../src/model/ids.ts'
 
@@ -27,21 +28,41 @@ const PRICE = {
 
 let made = 0
 
-export async function createPostgresLedgerState(): Promise<PostgresLedgerState> {
+/** On the server of this run. */
+export interface EmptyDatabase {
+  /** Another pool of connections to it, as another node has one. */
+  connect(connections?: number, name?: string, options?: string): pg.Pool
+  drop(): Promise<void>
+}
+
+export async function createEmptyDatabase(settings = ''): Promise<EmptyDatabase> {
   const { host, user } = postgres!
   const database = `books_${process.pid}_${++made}`
   const admin = new pg.Pool({ host, user, database: 'postgres', max: 1 })
-  await admin.query(`CREATE DATABASE ${database}`)
+  await admin.query(`CREATE DATABASE ${database} ${settings}`)
   const pools: pg.Pool[] = []
-  const connect = (connections = 4, name = 'test') => {
-    const pool = new pg.Pool({ host, user, database, max: connections, application_name: name })
-    // A connection that is killed while idle must not end the process.
-    pool.on('error', () => {})
-    pools.push(pool)
-    return pool
+  return {
+    connect(connections = 4, name = 'test', options = '') {
+      const pool = new pg.Pool({ host, user, database, max: connections, application_name: name, options })
+      // A connection that is killed while idle must not end the process.
+      pool.on('error', () => {})
+      pools.push(pool)
+      return pool
+    },
+    async drop() {
+      await Promise.all(pools.map((each) => each.end()))
+      await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
+      await admin.end()
+    },
   }
-  const pool = connect()
-  await installSchema(pool as PostgresPool)
+}
+
+export async function createPostgresLedgerState(): Promise<PostgresLedgerState> {
+  const { connect, drop } = await createEmptyDatabase()
+  // Of the server of this run, which has fsync off.
+  await installSchema(connect(1) as PostgresConnections, { mayLoseCommits: true })
+  // Nodes name the schemas of what they call, tests do not.
+  const pool = connect(4, 'test', `-c search_path=${FUNCTIONS_SCHEMA},${TABLES_SCHEMA}`)
   await pool.query('INSERT INTO prices VALUES ($1, 1, $2, 0)', ['demo', JSON.stringify(PRICE)])
   return {
     connect,
@@ -62,11 +83,7 @@ export async function createPostgresLedgerState(): Promise<PostgresLedgerState> 
       const checks: { name: string; violations: number }[] = rows[0].report.checks
       return checks.filter(({ violations }) => violations > 0).map(({ name, violations }) => `${name}: ${violations}`)
     },
-    async close() {
-      await Promise.all(pools.map((each) => each.end()))
-      await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
-      await admin.end()
-    },
+    close: drop,
   }
 }
 

@@ -202,6 +202,9 @@ WITH movements AS (
       WHERE running <> coalesce(places.total, 0))
     UNION ALL SELECT 'movements of an account are numbered without a gap',
       (SELECT count(*) FROM numbered WHERE movement <> place)
+    UNION ALL SELECT 'a wallet counts the movements of its account',
+      (SELECT count(*) FROM buckets WHERE kind = 'wallet' AND movements <>
+        (SELECT count(*) FROM history WHERE history.account = buckets.account))
     UNION ALL SELECT 'a balance is the one before and what moved',
       (SELECT count(*) FROM numbered WHERE balance_nano IS DISTINCT FROM total)
     UNION ALL SELECT 'no account is overdrawn',

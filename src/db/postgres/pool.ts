@@ -1,8 +1,14 @@
 import { pause } from '../../lib/async.ts'
+import { FUNCTIONS_SCHEMA } from './schema.ts'
 
 /** The part of a driver that the ledger uses: the `Pool` of `pg` fits. The program has no such dependency yet. */
 export interface PostgresPool {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
+}
+
+/** For transactions of several queries. */
+export interface PostgresConnections extends PostgresPool {
+  connect(): Promise<PostgresPool & { release(error?: Error): void }>
 }
 
 /** The connection failed, or the transaction was undone: a deadlock, a conflict, too many connections. */
@@ -36,7 +42,7 @@ export async function callLedger<Result>(
   let waited = 0
   for (let waitMs = RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, RETRY_MAX_MS)) {
     try {
-      const { rows } = await pool.query(`SELECT ${call} AS result`, values)
+      const { rows } = await pool.query(`SELECT ${FUNCTIONS_SCHEMA}.${call} AS result`, values)
       return rows[0]?.result as Result
     } catch (error) {
       if (!isRetryable(error)) throw error

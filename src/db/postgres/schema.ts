@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto'
 import { OPERATOR_FUNCTIONS, VERIFY_FUNCTIONS } from './operator.ts'
 import { PERIOD_FUNCTIONS } from './periods.ts'
-import type { PostgresPool } from './pool.ts'
 import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS, LIMIT_FUNCTIONS } from './turns.ts'
 
 /**
@@ -293,6 +293,10 @@ CREATE FUNCTION abandoned_turns(asking bigint, attended text[]) RETURNS jsonb LA
     ORDER BY receipts.row LIMIT 500) AS abandoned
 $$;
 
+CREATE FUNCTION price_terms(of_model text, of_version integer) RETURNS text LANGUAGE sql AS $$
+  SELECT terms FROM prices WHERE model = of_model AND version = of_version
+$$;
+
 -- Deletes rates that are fully earned back, expired claims, and the progress of dead nodes without open holds.
 CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM limits WHERE subject IN (SELECT subject FROM limits WHERE running = 0 AND reached_at <= ledger_micros()
@@ -304,9 +308,16 @@ CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
 $$;
 `
 
+/** What nodes call; everything else is called by these. Their settings hold for what they call. */
+const ENTRIES = [
+  ...['run_turns', 'take_request', 'look_up_claim', 'price_terms'],
+  ...['begin_node', 'keep_node', 'end_node', 'abandoned_turns', 'tidy_ledger'],
+  ...['add_account', 'account_standing', 'allowance_report', 'transfer_money', 'assign_plan', 'end_plan'],
+  ...['verify_books', 'audit_books'],
+]
+
 /** In the order in which they need each other. */
-const PARTS = [
-  POSTGRES_SCHEMA,
+const FUNCTIONS = [
   LOCK_FUNCTIONS,
   PERIOD_FUNCTIONS,
   LIMIT_FUNCTIONS,
@@ -315,9 +326,30 @@ const PARTS = [
   OPERATOR_FUNCTIONS,
   NODE_FUNCTIONS,
   VERIFY_FUNCTIONS,
-]
+].join('\n')
 
-/** Into an empty database, whole or not at all: several statements sent as one are one transaction. */
-export async function installSchema(pool: PostgresPool): Promise<void> {
-  await pool.query(PARTS.join('\n'))
-}
+export const TABLES_SCHEMA = 'millrace'
+
+/** Each build has its functions in a schema of their own, so that nodes of two builds can run beside each other. */
+export const FUNCTIONS_SCHEMA = `millrace_${createHash('sha256').update(FUNCTIONS).digest('hex').slice(0, 12)}`
+
+/**
+ * The changes of the tables, in order, each in a transaction of its own. The previous version runs beside the new one: a change
+ * adds, and what it replaces goes one version later.
+ */
+export const TABLE_CHANGES: readonly string[] = [POSTGRES_SCHEMA]
+
+export const CREATE_FUNCTIONS = `
+CREATE SCHEMA ${FUNCTIONS_SCHEMA};
+SET LOCAL search_path = ${FUNCTIONS_SCHEMA}, ${TABLES_SCHEMA};
+${FUNCTIONS}
+DO $$
+DECLARE
+  entry regprocedure;
+BEGIN
+  FOR entry IN SELECT oid FROM pg_proc
+      WHERE pronamespace = '${FUNCTIONS_SCHEMA}'::regnamespace AND proname = ANY ('{${ENTRIES.join(',')}}') LOOP
+    EXECUTE 'ALTER FUNCTION ' || entry || ' SET search_path = ${FUNCTIONS_SCHEMA}, ${TABLES_SCHEMA}, pg_temp';
+  END LOOP;
+END $$;
+`

@@ -225,6 +225,7 @@ DECLARE
   claimed jsonb := '{}';
   turn jsonb;
   scope text;
+  no_limits CONSTANT jsonb := states_of(states, '[]', now_micros);
   result jsonb;
   results jsonb := '[]';
 BEGIN
@@ -251,12 +252,21 @@ BEGIN
           'requestId', turn -> 'requestId', 'receipt', result -> 'receipt', 'state', 'running'));
       END IF;
     END IF;
-    results := results || jsonb_build_array(result || states_of(states, turn -> 'limits', now_micros));
+    results := results || jsonb_build_array(result || CASE WHEN turn -> 'limits' <> '[]'
+      THEN states_of(states, turn -> 'limits', now_micros) ELSE no_limits END);
   END LOOP;
   PERFORM write_books(books);
   PERFORM write_limits(states);
   PERFORM record_holds(batch, results, by_node, now_micros / 1000);
   RETURN results;
+END $$;
+
+-- Only a hint: admission decides whether the key is free.
+CREATE FUNCTION look_up_claim(of_scope text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  at CONSTANT bigint := ledger_micros() / 1000;
+BEGIN
+  RETURN jsonb_build_object('at', at, 'claim', standing_claim(of_scope, at));
 END $$;
 
 -- A request that runs no turn: it counts against its limits, or is refused by one.

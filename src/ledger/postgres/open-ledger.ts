@@ -159,8 +159,8 @@ const createOperatorCommands = (core: PostgresCore): OperatorCommands => ({
   },
   credit: async (order) => creditOutcomeOf(await core.call<CreditRow>('transfer_money($1)', [asJson(order)])),
   async lookUpClaim(scope) {
-    const { at, claim } = await core.call<LookedUpRow>(LOOK_UP_CLAIM, [scope])
-    // Only a hint: admission decides whether the key is free. What this reads is committed.
+    const { at, claim } = await core.call<LookedUpRow>('look_up_claim($1)', [scope])
+    // What this reads is committed.
     return { claim: claim ?? undefined, at, durable: Promise.resolve('durable'), release() {} }
   },
   async allowanceStatuses(account, allowances) {
@@ -175,9 +175,6 @@ const createOperatorCommands = (core: PostgresCore): OperatorCommands => ({
   endPlan: async ({ account, endsAt }) =>
     planOutcomeOf(await core.call<PlanRow>('end_plan($1, $2)', [account, endsAt])),
 })
-
-const LOOK_UP_CLAIM = `jsonb_build_object('at', ledger_micros() / 1000,
-  'claim', standing_claim($1, ledger_micros() / 1000))`
 
 interface LookedUpRow {
   readonly at: number

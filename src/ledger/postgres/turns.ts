@@ -150,8 +150,7 @@ async function priceOf(core: PostgresCore, known: Map<string, Price>, turn: Aban
   const name = `${priceVersion} ${model}`
   const found = known.get(name)
   if (found) return found
-  const query = '(SELECT terms FROM prices WHERE model = $1 AND version = $2)'
-  const terms = await core.call<string | null>(query, [model, priceVersion])
+  const terms = await core.call<string | null>('price_terms($1, $2)', [model, priceVersion])
   if (terms === null) throw new Error(`Price version ${priceVersion} of model ${model} is not in the ledger`)
   const price = priceFrom(priceVersion, terms)
   known.set(name, price)

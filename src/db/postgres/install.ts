@@ -1,0 +1,111 @@
+// No server uses PostgreSQL yet: only tests and benches do.
+
+import type { PostgresConnections, PostgresPool } from './pool.ts'
+import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA, TABLE_CHANGES, TABLES_SCHEMA } from './schema.ts'
+
+/** The database cannot be used. The message tells the operator what to do. */
+export class PostgresUnusable extends Error {
+  override readonly name = 'PostgresUnusable'
+}
+
+/** The oldest version that the tests run on. */
+const VERSION_MIN = 15
+
+interface InstallOptions {
+  /** The operator has said that a charge may be lost with the power. */
+  readonly mayLoseCommits?: boolean
+}
+
+/**
+ * Brings the database to the schema of this build, and refuses one that it would not keep money in. Nodes that start at once wait
+ * for each other; one that is killed leaves each change done or not begun, and the next start goes on from there.
+ */
+export async function installSchema(pool: PostgresConnections, options: InstallOptions = {}): Promise<void> {
+  await checkServer(pool, options)
+  for (let isDone = false; !isDone; ) isDone = await inTransaction(pool, changeOnce)
+}
+
+/** Applies the next change. True when there was none. */
+async function changeOnce(transaction: PostgresPool): Promise<boolean> {
+  // Held until the transaction ends, which also works behind a pooler that lends connections for one transaction.
+  await transaction.query('SELECT pg_advisory_xact_lock(hashtext($1))', [TABLES_SCHEMA])
+  const version = await findVersion(transaction)
+  if (version > TABLE_CHANGES.length)
+    throw new PostgresUnusable(
+      `The schema "${TABLES_SCHEMA}" has version ${version}; this Millrace knows ${TABLE_CHANGES.length}. Start a newer Millrace.`,
+    )
+  const change = TABLE_CHANGES[version]
+  if (change !== undefined) {
+    if (version === 0) await transaction.query(`CREATE SCHEMA IF NOT EXISTS ${TABLES_SCHEMA}`)
+    await transaction.query(`SET LOCAL search_path = ${TABLES_SCHEMA}; ${change}`)
+    await transaction.query(
+      `INSERT INTO ${TABLES_SCHEMA}.meta (name, value) VALUES ('schema', $1)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      [String(version + 1)],
+    )
+    return false
+  }
+  if (!(await hasSchema(transaction, FUNCTIONS_SCHEMA))) await transaction.query(CREATE_FUNCTIONS)
+  return true
+}
+
+/** 0: nothing is there yet. */
+async function findVersion(db: PostgresPool): Promise<number> {
+  const { rows: tables } = await db.query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [TABLES_SCHEMA])
+  if (tables.length === 0) return 0
+  const version = tables.some(({ tablename }) => tablename === 'meta') ? await readVersion(db) : undefined
+  if (version === undefined)
+    throw new PostgresUnusable(
+      `The schema "${TABLES_SCHEMA}" of this database has tables that are not Millrace's. Name a database of its own.`,
+    )
+  return version
+}
+
+async function readVersion(db: PostgresPool): Promise<number | undefined> {
+  // As a whole row, because another program's table has other columns.
+  const { rows } = await db.query(`SELECT to_jsonb(meta) AS found FROM ${TABLES_SCHEMA}.meta`)
+  const found = rows.map((row) => row.found as { readonly name?: unknown; readonly value?: unknown })
+  const version = Number(found.find(({ name }) => name === 'schema')?.value)
+  return Number.isInteger(version) ? version : undefined
+}
+
+async function hasSchema(db: PostgresPool, name: string): Promise<boolean> {
+  const { rows } = await db.query('SELECT FROM pg_namespace WHERE nspname = $1', [name])
+  return rows.length > 0
+}
+
+async function checkServer(db: PostgresPool, { mayLoseCommits = false }: InstallOptions): Promise<void> {
+  const { rows } = await db.query(`SELECT current_setting('server_version_num')::integer / 10000 AS version,
+    current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica,
+    current_setting('transaction_read_only') = 'on' AS is_read_only,
+    current_setting('synchronous_commit') AS commits, current_setting('fsync') AS fsync`)
+  const { version, encoding, is_replica, is_read_only, commits, fsync } = rows[0]!
+  if (Number(version) < VERSION_MIN)
+    throw new PostgresUnusable(`This is PostgreSQL ${version}; Millrace needs ${VERSION_MIN} or newer.`)
+  if (encoding !== 'UTF8')
+    throw new PostgresUnusable(`The encoding of this database is ${encoding}. Create it with the encoding UTF8.`)
+  if (is_replica) throw new PostgresUnusable('This server is a replica. Name the primary server.')
+  if (is_read_only)
+    throw new PostgresUnusable('Transactions are read-only here. Set default_transaction_read_only to off.')
+  const lossy = commits === 'off' ? 'synchronous_commit' : fsync === 'off' ? 'fsync' : undefined
+  if (lossy !== undefined && !mayLoseCommits)
+    throw new PostgresUnusable(`${lossy} is off: a power failure would lose charges. Set ${lossy} to on.`)
+}
+
+async function inTransaction<Result>(
+  pool: PostgresConnections,
+  work: (transaction: PostgresPool) => Promise<Result>,
+): Promise<Result> {
+  const connection = await pool.connect()
+  try {
+    await connection.query('BEGIN')
+    const result = await work(connection)
+    await connection.query('COMMIT')
+    connection.release()
+    return result
+  } catch (error) {
+    // A connection in an unknown state is closed, which undoes the transaction.
+    connection.release(error instanceof Error ? error : new Error(String(error)))
+    throw error
+  }
+}

@@ -1,0 +1,126 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { installSchema } from '../../src/db/postgres/install.ts'
+import type { PostgresConnections, PostgresPool } from '../../src/db/postgres/pool.ts'
+import { FUNCTIONS_SCHEMA, TABLE_CHANGES } from '../../src/db/postgres/schema.ts'
+import { openNode } from './postgres-bench.ts'
+import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
+
+const KILLS = 20
+
+describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
+  let database: EmptyDatabase
+
+  beforeEach(async () => {
+    database = await createEmptyDatabase()
+  })
+  afterEach(() => database.drop())
+
+  const connections = (name?: string, options?: string) => database.connect(2, name, options) as PostgresConnections
+  const install = (pool = connections()) => installSchema(pool, { mayLoseCommits: true })
+  const everything = async () => {
+    const { rows } = await connections().query(
+      `SELECT (SELECT count(*)::integer FROM pg_class JOIN pg_namespace AS place ON place.oid = relnamespace
+          WHERE nspname LIKE 'millrace%') AS relations,
+        (SELECT count(*)::integer FROM pg_proc JOIN pg_namespace AS place ON place.oid = pronamespace
+          WHERE nspname LIKE 'millrace%') AS functions,
+        (SELECT value FROM millrace.meta WHERE name = 'schema') AS version`,
+    )
+    return rows[0]
+  }
+  const serves = async () => {
+    const { ledger, facts } = await openNode(connections())
+    expect(await ledger.takeRequest([])).toMatchObject({ kind: 'taken' })
+    await ledger.close()
+    expect(facts.troubles).toEqual([])
+  }
+
+  it('is made once when nodes start at once, and is left alone by the next start', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => install()))
+    const first = await everything()
+    expect(first).toMatchObject({ version: String(TABLE_CHANGES.length) })
+    await install()
+    expect(await everything()).toEqual(first)
+    await serves()
+  })
+
+  it('is whole after kills at any moment, and a start', async () => {
+    const admin = connections('admin')
+    let interrupted = 0
+    for (let kill = 0; kill < KILLS; kill++) {
+      await admin.query('DROP SCHEMA IF EXISTS millrace CASCADE')
+      await admin.query(`DROP SCHEMA IF EXISTS ${FUNCTIONS_SCHEMA} CASCADE`)
+      const victim = install(connections(`victim-${kill}`)).catch(() => {
+        interrupted += 1
+      })
+      await pause((kill * 120) / KILLS)
+      await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [
+        `victim-${kill}`,
+      ])
+      await victim
+      await install()
+      await serves()
+    }
+    console.log(`${interrupted} of ${KILLS} installations were interrupted`)
+    expect(interrupted).toBeGreaterThan(2)
+  })
+
+  it('keeps the functions of another build beside its own', async () => {
+    await install()
+    await connections().query(
+      'CREATE SCHEMA millrace_older; CREATE FUNCTION millrace_older.run_turns() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$',
+    )
+    await install()
+    expect((await connections().query('SELECT millrace_older.run_turns() AS one')).rows).toEqual([{ one: 1 }])
+    await serves()
+  })
+
+  it.each([
+    ['tables of another program', 'CREATE SCHEMA millrace; CREATE TABLE millrace.users ()', /not Millrace's/],
+    [
+      'a table of that name of another program',
+      'CREATE SCHEMA millrace; CREATE TABLE millrace.meta (id int)',
+      /not Millrace's/,
+    ],
+  ])('is not put beside %s', async (_what, statements, message) => {
+    const pool = connections()
+    await pool.query(statements)
+    await expect(install(pool)).rejects.toThrow(message)
+    expect((await pool.query(`SELECT FROM pg_namespace WHERE nspname = $1`, [FUNCTIONS_SCHEMA])).rows).toEqual([])
+  })
+
+  it('of a newer version is refused', async () => {
+    await install()
+    await connections().query(`UPDATE millrace.meta SET value = '99' WHERE name = 'schema'`)
+    await expect(install()).rejects.toThrow('version 99')
+  })
+
+  it.each([
+    ['commits that a power failure would lose', '-c synchronous_commit=off', /synchronous_commit is off/],
+    ['read-only transactions', '-c default_transaction_read_only=on', /default_transaction_read_only/],
+  ])('is refused on %s', async (_what, options, message) => {
+    await expect(installSchema(connections('test', options), { mayLoseCommits: false })).rejects.toThrow(message)
+  })
+
+  it('is refused in a database of another encoding', async () => {
+    const latin = await createEmptyDatabase(`ENCODING 'LATIN1' TEMPLATE template0`)
+    try {
+      await expect(install(latin.connect() as PostgresConnections)).rejects.toThrow('LATIN1')
+    } finally {
+      await latin.drop()
+    }
+  })
+
+  it.each([
+    ['an old server', { version: 14 }, 'PostgreSQL 14'],
+    ['a replica', { is_replica: true }, 'replica'],
+    ['a server without fsync', { fsync: 'off' }, 'fsync is off'],
+  ])('is refused on %s', async (_what, over, message) => {
+    const answer = { version: 15, encoding: 'UTF8', is_replica: false, is_read_only: false, commits: 'on', fsync: 'on' }
+    const pool = {
+      query: () => Promise.resolve({ rows: [{ ...answer, ...over }] }),
+      connect: () => Promise.reject(new Error('nothing may be changed')),
+    } satisfies PostgresPool & PostgresConnections
+    await expect(installSchema(pool)).rejects.toThrow(message)
+  })
+})

@@ -26,6 +26,7 @@ const BENCHES = [
   'bench/ledger.mjs 500',
   'bench/ledger.mjs 500 --receipts 1000 --rounds 1 --verify',
   `bench/ledger.mjs 500 --beside ${ROOT} --accounts 10 --rounds 1`,
+  'bench/postgres.mjs --rounds 1 --seconds 0.3 --open 10 --only spread,limited',
   'bench/http.mjs --rounds 1 --scale 0.02',
   'bench/footprint.mjs --requests 100 --warm-up 50',
   'bench/frames.mjs --rounds 1 --scale 0.01 --only stream',

@@ -97,15 +97,22 @@ async function inTransaction<Result>(
   work: (transaction: PostgresPool) => Promise<Result>,
 ): Promise<Result> {
   const connection = await pool.connect()
+  let failure: Error | undefined
+  const onError = (error: Error) => {
+    failure = error
+  }
+  connection.on('error', onError)
   try {
     await connection.query('BEGIN')
     const result = await work(connection)
     await connection.query('COMMIT')
-    connection.release()
     return result
   } catch (error) {
-    // A connection in an unknown state is closed, which undoes the transaction.
-    connection.release(error instanceof Error ? error : new Error(String(error)))
+    failure ??= error instanceof Error ? error : new Error(String(error))
     throw error
+  } finally {
+    connection.off('error', onError)
+    // A connection in an unknown state is closed, which undoes the transaction.
+    connection.release(failure)
   }
 }

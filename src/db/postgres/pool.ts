@@ -8,7 +8,14 @@ export interface PostgresPool {
 
 /** For transactions of several queries. */
 export interface PostgresConnections extends PostgresPool {
-  connect(): Promise<PostgresPool & { release(error?: Error): void }>
+  connect(): Promise<PostgresConnection>
+}
+
+interface PostgresConnection extends PostgresPool {
+  /** An error between two queries, which the next query reports too. Without a listener it would end the process. */
+  on(event: 'error', listener: (error: Error) => void): void
+  off(event: 'error', listener: (error: Error) => void): void
+  release(error?: Error): void
 }
 
 /** The connection failed, or the transaction was undone: a deadlock, a conflict, too many connections. */

@@ -14,17 +14,22 @@ const BY_INDEX = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_
 export const ADMIT_FUNCTIONS = `
 CREATE FUNCTION nano_of(pico numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT ceil(pico / 1000) $$;
 
-CREATE FUNCTION hold_for(terms jsonb, cap bigint) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
-  SELECT nano_of((terms ->> 'inputPico')::numeric + cap * (terms ->> 'outputPicoPerToken')::numeric)
-    + (terms ->> 'perRequest')::numeric
+CREATE TYPE hold_terms AS ("inputPico" numeric, "outputPicoPerToken" numeric, "perRequest" numeric);
+CREATE TYPE chosen_cap AS ("sharePercent" numeric, "tokensMin" bigint);
+-- What is read of an AdmitRequest, as columns: reading a value of jsonb again and again took a third of an admission.
+CREATE TYPE admission AS ("requestId" text, account bigint, kind text, plan text, terms hold_terms, "clientCap" bigint,
+  "modelCap" bigint, "chosenCap" chosen_cap, limits jsonb, allowances jsonb, claim jsonb);
+
+CREATE FUNCTION hold_for(terms hold_terms, cap bigint) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
+  SELECT nano_of(terms."inputPico" + cap * terms."outputPicoPerToken") + terms."perRequest"
 $$;
 
 -- How many output tokens money covers after the input bound, or null when it does not even cover that.
-CREATE FUNCTION tokens_covered(terms jsonb, money numeric) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION tokens_covered(terms hold_terms, money numeric) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   largest CONSTANT bigint := 9007199254740991;
-  rate numeric := (terms ->> 'outputPicoPerToken')::numeric;
-  rest numeric := (money - (terms ->> 'perRequest')::numeric) * 1000 - (terms ->> 'inputPico')::numeric;
+  rate CONSTANT numeric := terms."outputPicoPerToken";
+  rest CONSTANT numeric := (money - terms."perRequest") * 1000 - terms."inputPico";
 BEGIN
   IF rest < 0 THEN RETURN NULL; END IF;
   RETURN CASE WHEN rate = 0 THEN largest ELSE least(largest, div(rest, rate)) END;
@@ -32,21 +37,20 @@ END $$;
 
 -- A client's cap is never made smaller for lack of money; one that we choose is what a share of the money covers, but
 -- never below a least number of tokens. Null: the money does not cover it.
-CREATE FUNCTION decide_cap(turn jsonb, available bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION decide_cap(turn admission, available bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  terms jsonb := turn -> 'terms';
-  model_cap bigint := (turn ->> 'modelCap')::bigint;
-  wanted bigint := coalesce((turn ->> 'clientCap')::bigint, model_cap);
-  affordable bigint := tokens_covered(terms, available);
-  input_hold numeric := hold_for(terms, 0);
+  wanted CONSTANT bigint := coalesce(turn."clientCap", turn."modelCap");
+  affordable CONSTANT bigint := tokens_covered(turn.terms, available);
+  input_hold numeric;
   share numeric;
   chosen bigint;
 BEGIN
   IF affordable >= wanted THEN RETURN wanted; END IF;
-  IF turn ->> 'clientCap' IS NOT NULL THEN RETURN NULL; END IF;
-  share := div((available - input_hold) * (turn -> 'chosenCap' ->> 'sharePercent')::numeric, 100);
-  chosen := coalesce(tokens_covered(terms, input_hold + share), 0);
-  chosen := least(model_cap, greatest((turn -> 'chosenCap' ->> 'tokensMin')::bigint, chosen));
+  IF turn."clientCap" IS NOT NULL THEN RETURN NULL; END IF;
+  input_hold := hold_for(turn.terms, 0);
+  share := div((available - input_hold) * (turn."chosenCap")."sharePercent", 100);
+  chosen := coalesce(tokens_covered(turn.terms, input_hold + share), 0);
+  chosen := least(turn."modelCap", greatest((turn."chosenCap")."tokensMin", chosen));
   RETURN CASE WHEN affordable >= chosen THEN chosen END;
 END $$;
 
@@ -102,13 +106,12 @@ END $$;
 
 -- Decides on one turn. The caller has read what is there of its batch, and writes what is decided.
 CREATE FUNCTION admit_turn(
-  INOUT books live_bucket[], INOUT states limit_state[], OUT result jsonb, turn jsonb, account jsonb, now_micros bigint
+  INOUT books live_bucket[], INOUT states limit_state[], OUT result jsonb, turn admission, payer jsonb, now_micros bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
   now_ms CONSTANT bigint := now_micros / 1000;
-  payer CONSTANT bigint := (turn ->> 'account')::bigint;
   plan subscriptions;
-  allowances jsonb;
+  allowances jsonb := '[]';
   draw allowance_standing;
   draws allowance_standing[] := '{}';
   wallet integer;
@@ -122,41 +125,45 @@ DECLARE
   caps text[] := '{}';
 BEGIN
   -- Another node may have changed the account since this node read it.
-  IF account ->> 'status' <> 'active' THEN
-    result := jsonb_build_object('kind', 'account-' || (account ->> 'status'));
+  IF payer ->> 'status' <> 'active' THEN
+    result := jsonb_build_object('kind', 'account-' || (payer ->> 'status'));
     RETURN;
   END IF;
 
-  IF turn ->> 'kind' = 'builder' OR jsonb_array_length(turn -> 'allowances') > 0 THEN
-    SELECT * INTO plan FROM subscriptions WHERE subscriptions.account = payer ORDER BY row DESC LIMIT 1;
+  IF turn.kind = 'builder' OR turn.allowances <> '[]' THEN
+    SELECT * INTO plan FROM subscriptions WHERE account = turn.account ORDER BY row DESC LIMIT 1;
   END IF;
-  result := CASE WHEN (account ->> 'frozen')::boolean THEN '{"kind": "frozen"}'
-    WHEN turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
-      OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN '{"kind": "no-subscription"}'
+  result := CASE WHEN payer -> 'frozen' = 'true' THEN '{"kind": "frozen"}'
+    WHEN turn.kind = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
+      OR NOT jsonb_path_exists(turn.allowances, '$[*] ? (@.unit == "quota")')) THEN '{"kind": "no-subscription"}'
     -- A request that was on its way when the plan changed must not open a window of the old one.
-    WHEN turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN '{"kind": "plan-changed"}' END;
+    WHEN turn.kind = 'builder' AND turn.plan <> plan.plan THEN '{"kind": "plan-changed"}' END;
   IF result IS NOT NULL THEN RETURN; END IF;
 
   -- Limits are asked before the money, and nothing is taken from them before the money is there too.
-  SELECT * INTO started, refused FROM start_under_limits(states, turn -> 'limits', now_micros);
+  IF turn.limits <> '[]' THEN
+    SELECT * INTO started, refused FROM start_under_limits(states, turn.limits, now_micros);
+  END IF;
   IF refused IS NOT NULL THEN
     result := jsonb_build_object('kind', 'limit', 'number', refused);
     RETURN;
   END IF;
 
   -- The kind of the key decides, and nothing joins the two: a builder key never sees the wallet.
-  IF turn ->> 'kind' = 'wallet' THEN
-    wallet := newest_of(books, payer, 'wallet');
+  IF turn.kind = 'wallet' THEN
+    wallet := newest_of(books, turn.account, 'wallet');
     draw.posted := books[wallet].posted;
     draw.held := books[wallet].held;
     draws := array_append(draws, draw);
   END IF;
-  SELECT coalesce(jsonb_agg(value), '[]') INTO allowances FROM jsonb_array_elements(turn -> 'allowances')
-    WHERE turn ->> 'kind' = 'builder' OR value ->> 'unit' <> 'quota';
-  FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
-    draws := array_append(draws,
-      standing_of(books, payer, allowances -> number, now_ms, coalesce(plan.billing_day, 1)));
-  END LOOP;
+  IF turn.allowances <> '[]' THEN
+    SELECT coalesce(jsonb_agg(value), '[]') INTO allowances FROM jsonb_array_elements(turn.allowances)
+      WHERE turn.kind = 'builder' OR value ->> 'unit' <> 'quota';
+    FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
+      draws := array_append(draws,
+        standing_of(books, turn.account, allowances -> number, now_ms, coalesce(plan.billing_day, 1)));
+    END LOOP;
+  END IF;
   -- A spend cap may have been lowered below what was used: what costs nothing is let through even then.
   SELECT min(greatest(each.posted - each.held, 0)) INTO available FROM unnest(draws) AS each;
 
@@ -165,17 +172,17 @@ BEGIN
     result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws));
     RETURN;
   END IF;
-  states := started;
+  IF turn.limits <> '[]' THEN states := started; END IF;
 
   -- From here on nothing refuses any more, so periods may be opened: the hold stands on all of them.
-  hold := hold_for(turn -> 'terms', cap);
+  hold := hold_for(turn.terms, cap);
   IF wallet IS NOT NULL THEN
     books[wallet].held := books[wallet].held + hold;
     on_buckets := array_append(on_buckets, books[wallet].row);
   END IF;
   -- What costs nothing uses no allowance: with neither hold nor charge its period would count as unused.
   FOR number IN 0..CASE WHEN hold > 0 THEN jsonb_array_length(allowances) ELSE 0 END - 1 LOOP
-    SELECT * INTO books, place FROM open_period(books, NULL, payer, allowances -> number,
+    SELECT * INTO books, place FROM open_period(books, NULL, turn.account, allowances -> number,
       draws[number + 1 + CASE WHEN wallet IS NULL THEN 0 ELSE 1 END], now_ms);
     books[place].held := books[place].held + hold;
     IF books[place].kind = 'cap' THEN caps := array_append(caps, allowances -> number ->> 'name');
@@ -221,9 +228,10 @@ DECLARE
   books live_bucket[] := read_books(concerned, caps);
   states limit_state[] := read_limits(subjects);
   payers jsonb;
+  payer jsonb;
   known jsonb;
   claimed jsonb := '{}';
-  turn jsonb;
+  turn admission;
   scope text;
   no_limits CONSTANT jsonb := states_of(states, '[]', now_micros);
   result jsonb;
@@ -238,22 +246,22 @@ BEGIN
   IF jsonb_path_exists(batch, '$[*].claim.scope') THEN claimed := standing_claims(batch, now_micros / 1000); END IF;
   SELECT jsonb_object_agg(row, jsonb_build_object('status', status, 'frozen', frozen_at IS NOT NULL)) INTO payers
     FROM accounts WHERE row = ANY (concerned);
-  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
-    turn := batch -> number;
-    scope := turn -> 'claim' ->> 'scope';
-    IF known ? (turn ->> 'requestId') THEN
-      result := known -> (turn ->> 'requestId');
-    ELSIF claimed -> scope <> 'null' AND payers -> (turn ->> 'account') ->> 'status' = 'active' THEN
+  FOR turn IN SELECT * FROM jsonb_populate_recordset(NULL::admission, batch) LOOP
+    scope := turn.claim ->> 'scope';
+    payer := payers -> turn.account::text;
+    IF known ? turn."requestId" THEN
+      result := known -> turn."requestId";
+    ELSIF claimed -> scope <> 'null' AND payer ->> 'status' = 'active' THEN
       result := jsonb_build_object('kind', 'claimed', 'claim', claimed -> scope);
     ELSE
-      SELECT * INTO books, states, result FROM admit_turn(books, states, turn, payers -> (turn ->> 'account'), now_micros);
+      SELECT * INTO books, states, result FROM admit_turn(books, states, turn, payer, now_micros);
       IF scope IS NOT NULL AND result ->> 'kind' = 'held' THEN
-        claimed := claimed || jsonb_build_object(scope, turn -> 'claim' || jsonb_build_object(
-          'requestId', turn -> 'requestId', 'receipt', result -> 'receipt', 'state', 'running'));
+        claimed := claimed || jsonb_build_object(scope, turn.claim || jsonb_build_object(
+          'requestId', turn."requestId", 'receipt', result -> 'receipt', 'state', 'running'));
       END IF;
     END IF;
-    results := results || jsonb_build_array(result || CASE WHEN turn -> 'limits' <> '[]'
-      THEN states_of(states, turn -> 'limits', now_micros) ELSE no_limits END);
+    results := results || jsonb_build_array(result || CASE WHEN turn.limits <> '[]'
+      THEN states_of(states, turn.limits, now_micros) ELSE no_limits END);
   END LOOP;
   PERFORM write_books(books);
   PERFORM write_limits(states);

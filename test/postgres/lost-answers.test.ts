@@ -176,6 +176,27 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     await ledgerState.close()
   })
 
+  it('writes nothing when it comes back before another one has looked, and its turns are charged by their marks', async () => {
+    const ledgerState = await createPostgresLedgerState()
+    const account = await ledgerState.addAccount()
+    const { ledger } = await openNode(ledgerState.connect() as PostgresPool)
+    await ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
+    const admission = await ledger.admit(requestFor(account))
+    if (admission.kind !== 'admitted') throw new Error('refused')
+    admission.mark(3)
+    await expect.poll(async () => (await ledgerState.pool.query('SELECT FROM marks')).rows.length).toBe(1)
+    await ledgerState.setClock({ aheadMs: LEASE_MS })
+
+    expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
+    expect((await ledger.accountStatus(account)).held).toBe(HOLD)
+    admission.detach()
+    expect(await ledger.sweep()).toBe(1)
+    expect(await ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - 40_000n - 15_000n, held: 0n })
+    expect(await ledgerState.violations()).toEqual([])
+    await ledger.close()
+    await ledgerState.close()
+  })
+
   it('begins a new lease, and admits again', async () => {
     const ledgerState = await createPostgresLedgerState()
     const account = await ledgerState.addAccount()

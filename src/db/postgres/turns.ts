@@ -220,7 +220,7 @@ BEGIN
 END $$;
 
 -- The caller has locked the accounts and limits of the batch.
-CREATE FUNCTION admit_turns(batch jsonb, by_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION admit_turns(batch jsonb, living_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   concerned bigint[] := accounts_in(batch);
   subjects text[] := limits_in(batch);
@@ -238,7 +238,7 @@ DECLARE
   results jsonb := '[]';
 BEGIN
   -- A node whose lease has ended places no holds, because other nodes may end them.
-  IF NOT EXISTS (SELECT FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000) THEN
+  IF living_node IS NULL THEN
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
       FROM jsonb_array_elements(batch));
   END IF;
@@ -265,7 +265,7 @@ BEGIN
   END LOOP;
   PERFORM write_books(books);
   PERFORM write_limits(states);
-  PERFORM record_holds(batch, results, by_node, now_micros / 1000);
+  PERFORM record_holds(batch, results, living_node, now_micros / 1000);
   RETURN results;
 END $$;
 
@@ -300,26 +300,28 @@ END $$;
  */
 export const CLOSE_FUNCTIONS = `
 -- The charge never exceeds the hold; what cannot be collected is written down as shortfall. A charged request is never run
--- again; a released one may be. A turn that ends in a later period of its cap than it began in has nothing left to count.
-CREATE FUNCTION close_receipts(batch jsonb, at bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
+-- again; a released one may be. A node ends its own turns while its lease lasts; after that they are recovered, also by the
+-- process that had them, so that nothing is written behind the back of another node. A turn that ends in a later period of its cap than it began in has nothing left to count.
+CREATE FUNCTION close_receipts(batch jsonb, living_node bigint, at bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
   result bigint[];
 BEGIN
   WITH ops AS (
       SELECT DISTINCT ON ("requestId") * FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, closing text,
         outcome text, lane text, usage jsonb, tier bigint, cost numeric, "firstByteMs" double precision,
-        "totalMs" double precision, attempts text, compaction jsonb, kept boolean)) WITH ORDINALITY
-        AS op ("requestId", closing, outcome, lane, usage, tier, cost, first_byte_ms, total_ms, attempts, compaction, kept, place)
+        "totalMs" double precision, attempts text, compaction jsonb, kept boolean, recovers boolean)) WITH ORDINALITY
+        AS op ("requestId", closing, outcome, lane, usage, tier, cost, first_byte_ms, total_ms, attempts, compaction, kept, recovers,
+          place)
       ORDER BY "requestId", place),
     -- By its id only: the plan must not begin with all open receipts.
     found AS MATERIALIZED (
-      SELECT ops.*, receipts.row, receipts.account, receipts.state AS before, receipts.kind, receipts.hold_nano AS most
+      SELECT ops.*, receipts.row, receipts.account, receipts.state AS before, receipts.node, receipts.kind, receipts.hold_nano AS most
         FROM ops JOIN receipts ON receipts.request_id = "requestId"),
     charged AS (
       SELECT found.*, wallets.row AS wallet, wallets.movements, wallets.posted_nano,
           found.kind = 'wallet' AS draws_on_wallet, least(coalesce(cost, 0), most)::bigint AS charge
         FROM found JOIN buckets AS wallets ON wallets.kind = 'wallet' AND wallets.account = found.account
-        WHERE before = 'open'),
+        WHERE before = 'open' AND (recovers OR found.node = living_node)),
     numbered AS (
       SELECT *, movements + row_number() OVER of_account AS movement,
           CASE WHEN draws_on_wallet THEN posted_nano - sum(charge) FILTER (WHERE draws_on_wallet) OVER of_account END::bigint AS balance
@@ -381,9 +383,9 @@ BEGIN
 END $$;
 
 -- The caller has locked the accounts and the limits of the batch.
-CREATE FUNCTION close_turns(batch jsonb, subjects text[], now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION close_turns(batch jsonb, subjects text[], living_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  closed bigint[] := close_receipts(batch, now_micros / 1000);
+  closed bigint[] := close_receipts(batch, living_node, now_micros / 1000);
   states limit_state[];
   receipt receipts;
 BEGIN
@@ -410,6 +412,7 @@ DECLARE
   closing_accounts bigint[] := '{}';
   closing_limits text[] := '{}';
   now_micros bigint;
+  living_node bigint;
   closed jsonb := '[]';
   admitted jsonb := '[]';
 BEGIN
@@ -423,8 +426,9 @@ BEGIN
   PERFORM lock_accounts(closing_accounts || accounts_in(admissions));
   PERFORM lock_limits(closing_limits || limits_in(admissions));
   now_micros := ledger_micros();
-  IF closes <> '[]' THEN closed := close_turns(closes, closing_limits, now_micros); END IF;
-  IF admissions <> '[]' THEN admitted := admit_turns(admissions, by_node, now_micros); END IF;
+  SELECT row INTO living_node FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000;
+  IF closes <> '[]' THEN closed := close_turns(closes, closing_limits, living_node, now_micros); END IF;
+  IF admissions <> '[]' THEN admitted := admit_turns(admissions, living_node, now_micros); END IF;
   RETURN jsonb_build_object('closes', closed, 'admissions', admitted);
 END $$;
 `

@@ -36,6 +36,8 @@ export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed
   readonly attempts: string
   /** The id of this close, by which the database knows a retry. */
   readonly closing: string
+  /** The hold is abandoned. Otherwise only the node that placed it may end it, while its lease lasts. */
+  readonly recovers: boolean
 }
 
 export type CloseRow =

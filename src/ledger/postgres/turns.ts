@@ -50,7 +50,7 @@ function admittedTurn(
     durable: Promise.resolve('durable'),
     hurry() {},
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
-    settle: (ending) => closeOnPostgres(core, { requestId, receipt }, ending),
+    settle: (ending) => closeOnPostgres(core, { requestId, receipt }, ending, { recovers: false }),
     detach() {
       core.attended.delete(requestId)
       // An open hold keeps its marks, because the sweeper charges by them.
@@ -77,8 +77,9 @@ async function closeOnPostgres(
   core: PostgresCore,
   { requestId, receipt }: { readonly requestId: RequestId; readonly receipt: number },
   ending: Ending,
+  { recovers }: Pick<CloseOp, 'recovers'>,
 ): Promise<SettleOutcome> {
-  const op = closeOp(requestId, ending, `${core.node}.${++closings}`)
+  const op = { ...closeOp(requestId, ending, `${core.node}.${++closings}`), recovers }
   const row = await core.turns.close(op).catch((error: unknown) => {
     if (core.gate.open) throw error
     return undefined
@@ -100,7 +101,7 @@ async function closeOnPostgres(
 
 let closings = 0
 
-const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: string): CloseOp => ({
+const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: string) => ({
   ...ending,
   requestId,
   attempts: JSON.stringify(ending.attempts),
@@ -139,7 +140,7 @@ export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
       const tokens = (turn.node === core.node ? core.marks.get(turn.receipt) : undefined) ?? delivered.get(turn.receipt)
       const owed =
         tokens === undefined ? undefined : chargeForDelivered(turn, tokens, await priceOf(core, prices, turn))
-      return closeOnPostgres(core, turn, recoveredEnding(owed))
+      return closeOnPostgres(core, turn, recoveredEnding(owed), { recovers: true })
     }),
   )
   return resolved.filter(({ kind }) => kind === 'settled' || kind === 'released').length

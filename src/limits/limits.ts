@@ -102,12 +102,22 @@ export function limitHeaders(statuses: readonly LimitStatus[]): Record<string, s
       if (status.kind === kind && (!found || status.remaining < found.remaining)) found = status
     }
     if (!found) continue
-    headers[`x-ratelimit-limit-${kind}`] = String(found.limit)
-    headers[`x-ratelimit-remaining-${kind}`] = String(found.remaining)
-    headers[`x-ratelimit-reset-${kind}`] = formatDuration(found.resetMs)
+    const names = LIMIT_HEADERS[kind]
+    headers[names.limit] = String(found.limit)
+    headers[names.remaining] = String(found.remaining)
+    headers[names.reset] = formatDuration(found.resetMs)
   }
   return headers
 }
+
+const limitHeadersOf = (kind: 'requests' | 'tokens') => ({
+  limit: `x-ratelimit-limit-${kind}`,
+  remaining: `x-ratelimit-remaining-${kind}`,
+  reset: `x-ratelimit-reset-${kind}`,
+})
+
+/** Made once: V8 looks a new string up in all of its names. */
+const LIMIT_HEADERS = { requests: limitHeadersOf('requests'), tokens: limitHeadersOf('tokens') }
 
 /** `12ms`, `1.5s`, `6m0s`, `1h0m0s`: how Go prints a duration, which is what clients parse. Rounded up. */
 function formatDuration(ms: number): string {

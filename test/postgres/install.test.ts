@@ -3,10 +3,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { installSchema, PostgresUnusable } from '../../src/db/postgres/install.ts'
 import type { PostgresConnections, PostgresPool } from '../../src/db/postgres/pool.ts'
 import { FUNCTIONS_SCHEMA, TABLE_CHANGES } from '../../src/db/postgres/schema.ts'
+import type { AccountRow } from '../../src/model/ids.ts'
+import { HOLD, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
+import { settlement } from '../fixtures/model/ending.ts'
 import { openNode } from './postgres-bench.ts'
 import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
 
 const KILLS = 20
+const ADDED = ['usage', 'cost', 'charge', 'place', 'kept', 'compaction', 'wallet', 'before', 'most', 'balance', 'hold']
 
 async function expectRefusal(installation: Promise<void>, message: string | RegExp) {
   const error = await installation.catch((thrown: unknown) => thrown)
@@ -95,6 +99,31 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
     expect((await pool.query(`SELECT FROM pg_namespace WHERE nspname = $1`, [FUNCTIONS_SCHEMA])).rows).toEqual([])
   })
 
+  it('is refused when its functions were restored in part', async () => {
+    await connections().query(`CREATE SCHEMA ${FUNCTIONS_SCHEMA}`)
+    await expectRefusal(install(), 'incomplete')
+  })
+
+  it('serves when the next version has added columns of any name to its tables', async () => {
+    await install()
+    await connections().query(
+      ['receipts', 'buckets', 'claims', 'spend_counters', 'nodes', 'accounts']
+        .map((table) => `ALTER TABLE millrace.${table} ${ADDED.map((name) => `ADD "${name}" jsonb`).join(', ')};`)
+        .join(''),
+    )
+    const { ledger, facts } = await openNode(connections())
+    const added = await connections().query(`SELECT ${FUNCTIONS_SCHEMA}.add_account('acct_1', 'a@example.com') AS row`)
+    const account = Number(added.rows[0]!.row) as AccountRow
+    await ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
+    await connections().query(`INSERT INTO millrace.prices (model, version, terms, since) VALUES ('demo', 1, '{}', 0)`)
+    const claim = { scope: 'one', fingerprint: 'f', expiresAt: 2 ** 50 }
+    const admission = await ledger.admit(requestFor(account, { limits: [limitOf('tokens', 100_000)], claim }))
+    if (admission.kind !== 'admitted') throw new Error(admission.refusal.kind)
+    expect(await admission.settle(settlement(20_000n))).toMatchObject({ kind: 'settled' })
+    await ledger.close()
+    expect(facts.troubles).toEqual([])
+  })
+
   it('of a newer version is refused', async () => {
     await install()
     await connections().query(`UPDATE millrace.meta SET value = '99' WHERE name = 'schema'`)
@@ -104,6 +133,11 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
   it.each([
     ['commits that a power failure would lose', '-c synchronous_commit=off', /synchronous_commit is off/],
     ['read-only transactions', '-c default_transaction_read_only=on', /default_transaction_read_only/],
+    [
+      'another isolation',
+      '-c default_transaction_isolation=serializable',
+      /default_transaction_isolation is serializable/,
+    ],
   ])('is refused on %s', async (_what, options, message) => {
     await expectRefusal(installSchema(connections('test', options), { mayLoseCommits: false }), message)
   })
@@ -122,7 +156,15 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
     ['a replica', { is_replica: true }, 'replica'],
     ['a server without fsync', { fsync: 'off' }, 'fsync is off'],
   ])('is refused on %s', async (_what, over, message) => {
-    const answer = { version: 15, encoding: 'UTF8', is_replica: false, is_read_only: false, commits: 'on', fsync: 'on' }
+    const answer = {
+      version: 15,
+      encoding: 'UTF8',
+      is_replica: false,
+      is_read_only: false,
+      isolation: 'read committed',
+      commits: 'on',
+      fsync: 'on',
+    }
     const pool = {
       query: () => Promise.resolve({ rows: [{ ...answer, ...over }] }),
       connect: () => Promise.reject(new Error('nothing may be changed')),

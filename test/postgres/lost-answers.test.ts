@@ -117,7 +117,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     // A hold whose result did not arrive within the retries was refused, and stays until it is swept.
     const swept = await node.ledger.sweep()
     const { rows } = await killer.query(
-      'SELECT count(*)::integer AS receipts, coalesce(sum(charge_nano), 0)::text AS delivered FROM receipts',
+      'SELECT count(*)::integer AS receipts, coalesce(sum(charge_nano), 0)::text AS delivered FROM millrace.receipts',
     )
     const { receipts, delivered } = rows[0]
     console.log(
@@ -197,6 +197,29 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     await ledgerState.close()
   })
 
+  it('goes on marking after it, and its turns are charged by the newest of their marks', async () => {
+    const ledgerState = await createPostgresLedgerState()
+    const account = await ledgerState.addAccount()
+    const { ledger, facts } = await openNode(ledgerState.connect() as PostgresPool, { leaseMs: 300 })
+    await ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
+    const admission = await ledger.admit(requestFor(account))
+    if (admission.kind !== 'admitted') throw new Error('refused')
+    const marks = async () => (await ledgerState.pool.query('SELECT FROM marks')).rows.length
+    admission.mark(3)
+    await expect.poll(marks).toBe(1)
+    await ledgerState.setClock({ aheadMs: 1000 })
+    await expect.poll(() => facts.leasesLost).toBe(1)
+    admission.mark(5)
+    await expect.poll(marks).toBe(2)
+    expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
+    admission.detach()
+    expect(await ledger.sweep()).toBe(1)
+    const { rows } = await ledgerState.pool.query('SELECT output::integer FROM receipts')
+    expect(rows).toEqual([{ output: 5 }])
+    await ledger.close()
+    await ledgerState.close()
+  })
+
   it('begins a new lease, and admits again', async () => {
     const ledgerState = await createPostgresLedgerState()
     const account = await ledgerState.addAccount()
@@ -207,5 +230,65 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     await expect.poll(async () => (await ledger.admit(requestFor(account))).kind).toBe('admitted')
     await ledger.close()
     await ledgerState.close()
+  })
+})
+
+describe.skipIf(!postgres)('a sweep', () => {
+  let ledgerState: PostgresLedgerState
+  beforeEach(async () => {
+    ledgerState = await createPostgresLedgerState()
+  })
+  afterEach(() => ledgerState.close())
+
+  it('leaves a turn alone that was admitted while it looked', async () => {
+    const account = await ledgerState.addAccount()
+    const pool = ledgerState.connect() as PostgresPool
+    let asked = () => {}
+    let answer = () => {}
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const mayAnswer = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    let isSlow = false
+    const slow: PostgresPool = {
+      async query(text, values) {
+        if (isSlow && text.includes('abandoned_turns')) {
+          asked()
+          await mayAnswer
+        }
+        return pool.query(text, values)
+      },
+    }
+    const { ledger } = await openNode(slow)
+    await ledger.credit({ account, kind: 'credit', amount: usd(HOLD), reason: 'test', ref: 'first' })
+    isSlow = true
+    const sweeping = ledger.sweep()
+    await isAsked
+    const admission = await ledger.admit(requestFor(account))
+    if (admission.kind !== 'admitted') throw new Error('refused')
+    answer()
+    expect(await sweeping).toBe(0)
+    expect(await admission.settle(settlement(20_000n))).toMatchObject({ kind: 'settled' })
+    await ledger.close()
+  })
+
+  it('and a start resolve what they can when the books of one account refuse it', async () => {
+    const [broken, whole] = [await ledgerState.addAccount(), await ledgerState.addAccount()]
+    const dead = cuttable(ledgerState.connect() as PostgresPool)
+    const { ledger } = await openNode(dead.pool)
+    for (const account of [broken, whole]) {
+      await ledger.credit({ account, kind: 'credit', amount: usd(HOLD), reason: 'test', ref: 'first' })
+      expect((await ledger.admit(requestFor(account))).kind).toBe('admitted')
+    }
+    dead.cut()
+    await ledgerState.pool.query('UPDATE buckets SET held_nano = 0 WHERE account = $1', [broken])
+    await ledgerState.setClock({ aheadMs: LEASE_MS })
+    const next = await openNode(ledgerState.connect() as PostgresPool)
+    expect(next.facts.recovered).toBe(1)
+    expect(next.facts.troubles).toHaveLength(1)
+    expect((await next.ledger.accountStatus(whole)).held).toBe(0n)
+    await next.ledger.close()
   })
 })

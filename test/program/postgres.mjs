@@ -5,7 +5,8 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-const USER = 'millrace'
+// Not the name of a schema: PostgreSQL looks in the schema of the user's name first.
+const USER = 'tester'
 /** Only part of the socket's name: nothing listens on the network. */
 const PORT = 5432
 const START_MS = 30_000

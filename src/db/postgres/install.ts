@@ -1,7 +1,7 @@
 // No server uses PostgreSQL yet: only tests and benches do.
 
 import type { PostgresConnections, PostgresPool } from './pool.ts'
-import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA, TABLE_CHANGES, TABLES_SCHEMA } from './schema.ts'
+import { CREATE_FUNCTIONS, ENTRIES, FUNCTIONS_SCHEMA, TABLE_CHANGES, TABLES_SCHEMA } from './schema.ts'
 
 /** The database cannot be used. The message tells the operator what to do. */
 export class PostgresUnusable extends Error {
@@ -45,7 +45,7 @@ async function changeOnce(transaction: PostgresPool): Promise<boolean> {
     )
     return false
   }
-  if (!(await hasSchema(transaction, FUNCTIONS_SCHEMA))) await transaction.query(CREATE_FUNCTIONS)
+  if (!(await hasFunctions(transaction))) await transaction.query(CREATE_FUNCTIONS)
   return true
 }
 
@@ -69,17 +69,24 @@ async function readVersion(db: PostgresPool): Promise<number | undefined> {
   return Number.isInteger(version) ? version : undefined
 }
 
-async function hasSchema(db: PostgresPool, name: string): Promise<boolean> {
-  const { rows } = await db.query('SELECT FROM pg_namespace WHERE nspname = $1', [name])
-  return rows.length > 0
+async function hasFunctions(db: PostgresPool): Promise<boolean> {
+  const { rows } = await db.query(
+    `SELECT (SELECT count(*)::integer FROM pg_proc WHERE pronamespace = place.oid AND proconfig IS NOT NULL) AS entries
+      FROM pg_namespace AS place WHERE nspname = $1`,
+    [FUNCTIONS_SCHEMA],
+  )
+  if (rows.length === 0) return false
+  if (rows[0]?.entries === ENTRIES) return true
+  throw new PostgresUnusable(`The schema "${FUNCTIONS_SCHEMA}" is incomplete. Drop it, and start again.`)
 }
 
 async function checkServer(db: PostgresPool, { mayLoseCommits = false }: InstallOptions): Promise<void> {
   const { rows } = await db.query(`SELECT current_setting('server_version_num')::integer / 10000 AS version,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica,
     current_setting('transaction_read_only') = 'on' AS is_read_only,
+    current_setting('default_transaction_isolation') AS isolation,
     current_setting('synchronous_commit') AS commits, current_setting('fsync') AS fsync`)
-  const { version, encoding, is_replica, is_read_only, commits, fsync } = rows[0]!
+  const { version, encoding, is_replica, is_read_only, isolation, commits, fsync } = rows[0]!
   if (Number(version) < VERSION_MIN)
     throw new PostgresUnusable(`This is PostgreSQL ${version}; Millrace needs ${VERSION_MIN} or newer.`)
   if (encoding !== 'UTF8')
@@ -87,6 +94,10 @@ async function checkServer(db: PostgresPool, { mayLoseCommits = false }: Install
   if (is_replica) throw new PostgresUnusable('This server is a replica. Name the primary server.')
   if (is_read_only)
     throw new PostgresUnusable('Transactions are read-only here. Set default_transaction_read_only to off.')
+  if (isolation !== 'read committed')
+    throw new PostgresUnusable(
+      `default_transaction_isolation is ${isolation}. Set it to read committed for the role or the database of Millrace.`,
+    )
   const lossy = commits === 'off' ? 'synchronous_commit' : fsync === 'off' ? 'fsync' : undefined
   if (lossy !== undefined && !mayLoseCommits)
     throw new PostgresUnusable(`${lossy} is off: a power failure would lose charges. Set ${lossy} to on.`)
@@ -103,7 +114,8 @@ async function inTransaction<Result>(
   }
   connection.on('error', onError)
   try {
-    await connection.query('BEGIN')
+    // What is looked at after the lock must be newer than the wait for it.
+    await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED')
     const result = await work(connection)
     await connection.query('COMMIT')
     return result

@@ -203,8 +203,8 @@ WITH movements AS (
     UNION ALL SELECT 'movements of an account are numbered without a gap',
       (SELECT count(*) FROM numbered WHERE movement <> place)
     UNION ALL SELECT 'a wallet counts the movements of its account',
-      (SELECT count(*) FROM buckets WHERE kind = 'wallet' AND movements <>
-        (SELECT count(*) FROM history WHERE history.account = buckets.account))
+      (SELECT count(*) FROM buckets LEFT JOIN (SELECT account, count(*) AS total FROM history GROUP BY account) AS those
+        USING (account) WHERE kind = 'wallet' AND movements <> coalesce(those.total, 0))
     UNION ALL SELECT 'a balance is the one before and what moved',
       (SELECT count(*) FROM numbered WHERE balance_nano IS DISTINCT FROM total)
     UNION ALL SELECT 'no account is overdrawn',

@@ -279,19 +279,23 @@ CREATE FUNCTION end_node(of_node bigint) RETURNS void LANGUAGE sql AS $$
   UPDATE nodes SET lease_until = least(lease_until, ledger_micros() / 1000) WHERE row = of_node
 $$;
 
--- Holds of nodes whose lease has ended, and those of the asking node itself; but none that a turn of the asker attends.
-CREATE FUNCTION abandoned_turns(asking bigint, attended text[]) RETURNS jsonb LANGUAGE sql AS $$
-  SELECT jsonb_build_object(
-    'turns', coalesce(jsonb_agg(jsonb_build_object('requestId', request_id, 'receipt', row, 'node', node, 'model', model,
+-- Holds of nodes whose lease has ended, and those of the asking node itself; but none that a turn of the asker attends. The
+-- marks are those of all nodes.
+CREATE FUNCTION abandoned_turns(asking bigint, attended text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  turns jsonb;
+BEGIN
+  SELECT jsonb_agg(jsonb_build_object('requestId', request_id, 'receipt', row, 'node', node, 'model', model,
       'priceVersion', price_version, 'inputEstimate', input_estimate, 'cachedEstimate', cached_estimate,
-      'outputBound', output_bound)), '[]'),
-    'marks', coalesce(jsonb_object_agg(node, progress) FILTER (WHERE progress IS NOT NULL), '{}'))
-  FROM (SELECT receipts.*, encode(marks.packed, 'hex') AS progress
-    FROM receipts JOIN nodes ON nodes.row = receipts.node LEFT JOIN marks ON marks.node = receipts.node
-    WHERE receipts.state = 'open' AND receipts.request_id <> ALL (attended)
-      AND (nodes.lease_until <= ledger_micros() / 1000 OR receipts.node = asking)
-    ORDER BY receipts.row LIMIT 500) AS abandoned
-$$;
+      'outputBound', output_bound)) INTO turns
+    FROM (SELECT receipts.* FROM receipts JOIN nodes ON nodes.row = receipts.node
+      WHERE receipts.state = 'open' AND receipts.request_id <> ALL (attended)
+        AND (nodes.lease_until <= ledger_micros() / 1000 OR receipts.node = asking)
+      ORDER BY receipts.row LIMIT 500) AS abandoned;
+  IF turns IS NULL THEN RETURN '{"turns": [], "marks": {}}'; END IF;
+  RETURN jsonb_build_object('turns', turns,
+    'marks', (SELECT coalesce(jsonb_object_agg(node, encode(packed, 'hex')), '{}') FROM marks));
+END $$;
 
 CREATE FUNCTION price_terms(of_model text, of_version integer) RETURNS text LANGUAGE sql AS $$
   SELECT terms FROM prices WHERE model = of_model AND version = of_version
@@ -309,12 +313,22 @@ $$;
 `
 
 /** What nodes call; everything else is called by these. Their settings hold for what they call. */
-const ENTRIES = [
+const CALLS = [
   ...['run_turns', 'take_request', 'look_up_claim', 'price_terms'],
   ...['begin_node', 'keep_node', 'end_node', 'abandoned_turns', 'tidy_ledger'],
   ...['add_account', 'account_standing', 'allowance_report', 'transfer_money', 'assign_plan', 'end_plan'],
-  ...['verify_books', 'audit_books'],
 ]
+const PROOFS = ['verify_books', 'audit_books']
+
+/** How many functions a whole functions schema has that nodes call. */
+export const ENTRIES = CALLS.length + PROOFS.length
+
+/**
+ * A connection keeps a plan for all calls. One that was made for a small table, or with the figures of a small one, would read a
+ * large one whole. A proof does read all.
+ */
+const BY_INDEX = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+  SET plan_cache_mode = force_generic_plan`
 
 /** In the order in which they need each other. */
 const FUNCTIONS = [
@@ -330,26 +344,32 @@ const FUNCTIONS = [
 
 export const TABLES_SCHEMA = 'millrace'
 
-/** Each build has its functions in a schema of their own, so that nodes of two builds can run beside each other. */
-export const FUNCTIONS_SCHEMA = `millrace_${createHash('sha256').update(FUNCTIONS).digest('hex').slice(0, 12)}`
-
 /**
  * The changes of the tables, in order, each in a transaction of its own. The previous version runs beside the new one: a change
  * adds, and what it replaces goes one version later.
  */
 export const TABLE_CHANGES: readonly string[] = [POSTGRES_SCHEMA]
 
-export const CREATE_FUNCTIONS = `
-CREATE SCHEMA ${FUNCTIONS_SCHEMA};
-SET LOCAL search_path = ${FUNCTIONS_SCHEMA}, ${TABLES_SCHEMA};
+const createFunctions = (schema: string) => `
+CREATE SCHEMA ${schema};
+SET LOCAL search_path = ${schema}, ${TABLES_SCHEMA};
 ${FUNCTIONS}
 DO $$
 DECLARE
-  entry regprocedure;
+  entry record;
+  found integer := 0;
 BEGIN
-  FOR entry IN SELECT oid FROM pg_proc
-      WHERE pronamespace = '${FUNCTIONS_SCHEMA}'::regnamespace AND proname = ANY ('{${ENTRIES.join(',')}}') LOOP
-    EXECUTE 'ALTER FUNCTION ' || entry || ' SET search_path = ${FUNCTIONS_SCHEMA}, ${TABLES_SCHEMA}, pg_temp';
+  FOR entry IN SELECT oid::regprocedure AS name, proname = ANY ('{${PROOFS.join(',')}}') AS is_proof FROM pg_proc
+      WHERE pronamespace = '${schema}'::regnamespace AND proname = ANY ('{${[...CALLS, ...PROOFS].join(',')}}') LOOP
+    EXECUTE 'ALTER FUNCTION ' || entry.name || ' SET search_path = ${schema}, ${TABLES_SCHEMA}, pg_temp';
+    IF NOT entry.is_proof THEN EXECUTE 'ALTER FUNCTION ' || entry.name || ' ${BY_INDEX}'; END IF;
+    found := found + 1;
   END LOOP;
+  IF found <> ${ENTRIES} THEN RAISE EXCEPTION '% of ${ENTRIES} entries were created', found; END IF;
 END $$;
 `
+
+/** Each build has its functions in a schema of their own, so that nodes of two builds can run beside each other. */
+export const FUNCTIONS_SCHEMA = `millrace_${createHash('sha256').update(createFunctions('')).digest('hex').slice(0, 12)}`
+
+export const CREATE_FUNCTIONS = createFunctions(FUNCTIONS_SCHEMA)

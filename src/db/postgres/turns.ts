@@ -1,13 +1,6 @@
 // No server uses PostgreSQL yet: only tests and benches do.
 
 /**
- * A connection keeps the plans of plpgsql, but plans a function of plain SQL again in every call. One that was made for a small table
- * would read a large one whole.
- */
-const BY_INDEX = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-  SET plan_cache_mode = force_generic_plan`
-
-/**
  * A batch of admissions: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
  * ledger/state/turns.ts. The reducer writes a refusal from the amounts that this call returns.
  */
@@ -300,7 +293,7 @@ END $$;
  */
 export const CLOSE_FUNCTIONS = `
 -- The charge never exceeds the hold; what cannot be collected is written down as shortfall. A charged request is never run
--- again; a released one may be. A node ends its own turns while its lease lasts; after that they are recovered, also by the
+-- again; a released one may be. Columns are named with their table, so that one more in a table changes nothing. A node ends its own turns while its lease lasts; after that they are recovered, also by the
 -- process that had them, so that nothing is written behind the back of another node. A turn that ends in a later period of its cap than it began in has nothing left to count.
 CREATE FUNCTION close_receipts(batch jsonb, living_node bigint, at bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -316,40 +309,47 @@ BEGIN
     -- By its id only: the plan must not begin with all open receipts.
     found AS MATERIALIZED (
       SELECT ops.*, receipts.row, receipts.account, receipts.state AS before, receipts.node, receipts.kind, receipts.hold_nano AS most
-        FROM ops JOIN receipts ON receipts.request_id = "requestId"),
+        FROM ops JOIN receipts ON receipts.request_id = ops."requestId"),
     charged AS (
-      SELECT found.*, wallets.row AS wallet, wallets.movements, wallets.posted_nano,
-          found.kind = 'wallet' AS draws_on_wallet, least(coalesce(cost, 0), most)::bigint AS charge
+      SELECT found.*, wallets.row AS wallet, wallets.movements AS moved_before, wallets.posted_nano AS posted_before,
+          found.kind = 'wallet' AS draws_on_wallet, least(coalesce(found.cost, 0), found.most)::bigint AS charge
         FROM found JOIN buckets AS wallets ON wallets.kind = 'wallet' AND wallets.account = found.account
-        WHERE before = 'open' AND (recovers OR found.node = living_node)),
+        WHERE found.before = 'open' AND (found.recovers OR found.node = living_node)),
     numbered AS (
-      SELECT *, movements + row_number() OVER of_account AS movement,
-          CASE WHEN draws_on_wallet THEN posted_nano - sum(charge) FILTER (WHERE draws_on_wallet) OVER of_account END::bigint AS balance
-        FROM charged WINDOW of_account AS (PARTITION BY account ORDER BY place ROWS UNBOUNDED PRECEDING)),
+      SELECT charged.*, charged.moved_before + row_number() OVER of_account AS movement,
+          CASE WHEN charged.draws_on_wallet THEN charged.posted_before
+            - sum(charged.charge) FILTER (WHERE charged.draws_on_wallet) OVER of_account END::bigint AS balance
+        FROM charged WINDOW of_account AS (PARTITION BY charged.account ORDER BY charged.place ROWS UNBOUNDED PRECEDING)),
     closed AS (
-      UPDATE receipts SET state = CASE WHEN cost IS NULL THEN 'released' ELSE 'settled' END, closed_at = at,
-          closing = numbered.closing, outcome = numbered.outcome, lane = numbered.lane,
-          uncached_input = (usage ->> 'uncachedInput')::bigint, cached_input = (usage ->> 'cachedInput')::bigint,
-          cache_write = (usage ->> 'cacheWrite')::bigint, output = (usage ->> 'output')::bigint,
-          reasoning = (usage ->> 'reasoning')::bigint, estimated = (usage ->> 'estimated')::boolean,
-          tier = numbered.tier, cost_nano = coalesce(cost, 0), charge_nano = charge,
-          shortfall_nano = coalesce(cost, 0) - charge, first_byte_ms = numbered.first_byte_ms,
+      UPDATE receipts SET state = CASE WHEN numbered.cost IS NULL THEN 'released' ELSE 'settled' END,
+          closed_at = close_receipts.at, closing = numbered.closing, outcome = numbered.outcome, lane = numbered.lane,
+          uncached_input = (numbered.usage ->> 'uncachedInput')::bigint,
+          cached_input = (numbered.usage ->> 'cachedInput')::bigint,
+          cache_write = (numbered.usage ->> 'cacheWrite')::bigint, output = (numbered.usage ->> 'output')::bigint,
+          reasoning = (numbered.usage ->> 'reasoning')::bigint, estimated = (numbered.usage ->> 'estimated')::boolean,
+          tier = numbered.tier, cost_nano = coalesce(numbered.cost, 0), charge_nano = numbered.charge,
+          shortfall_nano = coalesce(numbered.cost, 0) - numbered.charge, first_byte_ms = numbered.first_byte_ms,
           total_ms = numbered.total_ms, attempts = numbered.attempts,
-          tokens_before = (compaction ->> 'tokensBefore')::bigint, tokens_after = (compaction ->> 'tokensAfter')::bigint,
-          movement = numbered.movement, balance_nano = balance
+          tokens_before = (numbered.compaction ->> 'tokensBefore')::bigint,
+          tokens_after = (numbered.compaction ->> 'tokensAfter')::bigint,
+          movement = numbered.movement, balance_nano = numbered.balance
         FROM numbered WHERE receipts.row = numbered.row
-        RETURNING receipts.row, receipts.account, receipts.key, receipts.state, receipts.buckets, receipts.caps, hold_nano,
-          charge_nano, opened_at, kept, wallet, place),
+        RETURNING receipts.row, receipts.account, receipts.key, receipts.state, receipts.buckets, receipts.caps,
+          receipts.hold_nano, receipts.charge_nano, receipts.opened_at, numbered.kept, numbered.wallet, numbered.place),
     moved AS (
-      UPDATE buckets SET posted_nano = posted_nano - sums.charge, held_nano = held_nano - sums.hold,
+      UPDATE buckets SET posted_nano = buckets.posted_nano - sums.charge, held_nano = buckets.held_nano - sums.hold,
           movements = buckets.movements + sums.movements
-        FROM (SELECT bucket, sum(charge)::bigint AS charge, sum(hold)::bigint AS hold, sum(movements)::bigint AS movements
-          FROM (SELECT unnest(buckets) AS bucket, charge_nano AS charge, hold_nano AS hold, 0 AS movements FROM closed
-            UNION ALL SELECT wallet, 0, 0, 1 FROM closed) AS parts GROUP BY bucket) AS sums
+        FROM (SELECT parts.bucket, sum(parts.charge)::bigint AS charge, sum(parts.hold)::bigint AS hold,
+            sum(parts.movements)::bigint AS movements
+          FROM (SELECT unnest(closed.buckets) AS bucket, closed.charge_nano AS charge, closed.hold_nano AS hold,
+              0 AS movements FROM closed
+            UNION ALL SELECT closed.wallet, 0, 0, 1 FROM closed) AS parts GROUP BY parts.bucket) AS sums
         WHERE buckets.row = sums.bucket),
     counted AS (
-      UPDATE spend_counters AS counter SET spent_nano = spent_nano + sums.charge, held_nano = held_nano - sums.hold
-        FROM (SELECT each.account, each.subject, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
+      UPDATE spend_counters AS counter SET spent_nano = counter.spent_nano + sums.charge,
+          held_nano = counter.held_nano - sums.hold
+        FROM (SELECT each.account, each.subject, sum(closed.charge_nano)::bigint AS charge,
+            sum(closed.hold_nano)::bigint AS hold
           FROM closed CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS name JOIN spend_counters AS each
             ON each.account = closed.account AND each.subject = 'cap:' || closed.key || ':' || name
           WHERE closed.opened_at >= each.period_start GROUP BY each.account, each.subject) AS sums
@@ -358,9 +358,9 @@ BEGIN
       DELETE FROM claims USING closed
         WHERE claims.receipt = closed.row AND claims.state = 'running' AND closed.state = 'released'),
     ended AS (
-      UPDATE claims SET state = CASE WHEN kept THEN 'kept' ELSE 'not-kept' END FROM closed
+      UPDATE claims SET state = CASE WHEN closed.kept THEN 'kept' ELSE 'not-kept' END FROM closed
         WHERE claims.receipt = closed.row AND claims.state = 'running' AND closed.state = 'settled')
-  SELECT coalesce(array_agg(row ORDER BY place), '{}') INTO result FROM closed;
+  SELECT coalesce(array_agg(closed.row ORDER BY closed.place), '{}') INTO result FROM closed;
   RETURN result;
 END $$;
 
@@ -371,7 +371,8 @@ DECLARE
   bucket live_bucket;
 BEGIN
   FOR outlived IN SELECT * FROM buckets
-      WHERE row IN (SELECT unnest(buckets) FROM receipts WHERE row = ANY (closed) AND kind = 'builder')
+      WHERE row = ANY (ARRAY(SELECT unnest(receipts.buckets) FROM receipts
+          WHERE receipts.row = ANY (closed) AND receipts.kind = 'builder'))
         AND closed_at IS NULL AND held_nano = 0
         AND EXISTS (SELECT FROM buckets AS later WHERE later.account = buckets.account AND later.subject = buckets.subject
           AND later.closed_at IS NULL AND later.row > buckets.row)
@@ -393,21 +394,21 @@ BEGIN
   IF subjects <> '{}' THEN
     states := read_limits(subjects);
     FOR receipt IN SELECT receipts.* FROM unnest(closed) WITH ORDINALITY AS each (row, place) JOIN receipts USING (row)
-        WHERE limits <> '[]' ORDER BY place LOOP
+        WHERE receipts.limits <> '[]' ORDER BY each.place LOOP
       states := end_under_limits(states, receipt, now_micros);
     END LOOP;
     PERFORM write_limits(states);
   END IF;
   -- A repeated call gets the result of the first.
   RETURN (SELECT jsonb_agg(CASE WHEN receipts.row IS NULL THEN '{"kind": "not-open"}' ELSE jsonb_build_object(
-      'kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text) END ORDER BY place)
+      'kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text) END ORDER BY op.place)
     FROM jsonb_array_elements(batch) WITH ORDINALITY AS op (value, place) LEFT JOIN receipts
       ON receipts.request_id = op.value ->> 'requestId' AND receipts.closing = op.value ->> 'closing');
 END $$;
 
 -- Lock, look, decide, write: each a statement of its own, and one transaction for all that a node has gathered. What ends goes
 -- first, so that what it held is there for the others.
-CREATE FUNCTION run_turns(admissions jsonb, closes jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql ${BY_INDEX} AS $$
+CREATE FUNCTION run_turns(admissions jsonb, closes jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   closing_accounts bigint[] := '{}';
   closing_limits text[] := '{}';

@@ -17,6 +17,8 @@ import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 export interface PostgresCore {
   /** Calls a function of the database, with retries until its outcome is known. */
   call<Result>(call: string, values: readonly unknown[]): Promise<Result>
+  /** Reports what failed and is tried again later. */
+  onTrouble(error: unknown): void
   readonly turns: TurnCalls
   readonly marks: MarkKeeper
   readonly limits: SeenLimits
@@ -182,6 +184,20 @@ const OPS_MAX = 64
 /** The second call's round trip hides behind the first one's commit. */
 const IN_FLIGHT_MAX = 2
 
+/** Of a batch that the database refused: the kinds apart, then halves, so that what it refuses is found in a few calls. */
+function partsOf({ admissions, closes }: Batch): Batch[] {
+  if (admissions.length > 0 && closes.length > 0)
+    return [
+      { admissions: [], closes },
+      { admissions, closes: [] },
+    ]
+  const half = Math.ceil((admissions.length + closes.length) / 2)
+  return [
+    { admissions: admissions.slice(0, half), closes: closes.slice(0, half) },
+    { admissions: admissions.slice(half), closes: closes.slice(half) },
+  ]
+}
+
 /** Results come in the order of the operations. */
 type SendTurns = (
   admissions: readonly AdmitRequest[],
@@ -190,7 +206,7 @@ type SendTurns = (
 
 /**
  * Gathers operations into calls: while calls are in flight the next operations join, so that the window grows with the load.
- * If the database fails on a batch, its operations are sent one by one, so that one of them does not fail the others.
+ * If the database fails on a batch, it is divided, so that one operation does not fail the others.
  */
 export function createTurnCalls(send: SendTurns): TurnCalls {
   const gathered: Batch = { admissions: [], closes: [] }
@@ -211,8 +227,7 @@ export function createTurnCalls(send: SendTurns): TurnCalls {
         for (const { reject } of [...admissions, ...closes]) reject(error)
         return
       }
-      for (const each of closes) await sendBatch({ admissions: [], closes: [each] })
-      for (const each of admissions) await sendBatch({ admissions: [each], closes: [] })
+      for (const part of partsOf({ admissions, closes })) await sendBatch(part)
     }
   }
   const isEmpty = () => gathered.admissions.length + gathered.closes.length === 0

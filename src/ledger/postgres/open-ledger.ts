@@ -94,6 +94,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
   }
   const core: PostgresCore = {
     call,
+    onTrouble: observer.trouble,
     node: await beginNode({ call }, leaseMs),
     attended: new Set(),
     open: new Set(),

@@ -133,17 +133,32 @@ interface Abandoned {
  */
 export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
   const { turns, marks } = await core.call<Abandoned>('abandoned_turns($1, $2)', [core.node, [...core.attended]])
-  const delivered = new Map(Object.values(marks).flatMap((packed) => [...unpackMarks(Buffer.from(packed, 'hex'))]))
+  const delivered = newestOf(marks)
   const prices = new Map<string, Price>()
-  const resolved = await Promise.all(
-    turns.map(async (turn) => {
+  // A turn that was admitted here after the list was made is on its way.
+  const abandoned = turns.filter(({ requestId }) => !core.attended.has(requestId))
+  // One that the database refuses to end is left as it is, and does not keep the others.
+  const resolved = await Promise.allSettled(
+    abandoned.map(async (turn) => {
       const tokens = (turn.node === core.node ? core.marks.get(turn.receipt) : undefined) ?? delivered.get(turn.receipt)
       const owed =
         tokens === undefined ? undefined : chargeForDelivered(turn, tokens, await priceOf(core, prices, turn))
       return closeOnPostgres(core, turn, recoveredEnding(owed), { recovers: true })
     }),
   )
-  return resolved.filter(({ kind }) => kind === 'settled' || kind === 'released').length
+  for (const each of resolved) if (each.status === 'rejected') core.onTrouble(each.reason)
+  return resolved.filter((each) => each.status === 'fulfilled' && RESOLVED.has(each.value.kind)).length
+}
+
+const RESOLVED: ReadonlySet<SettleOutcome['kind']> = new Set(['settled', 'released'])
+
+/** A process that lost its lease goes on marking under its next one, so a turn may have marks of several nodes. */
+function newestOf(marks: Abandoned['marks']): Map<number, number> {
+  const delivered = new Map<number, number>()
+  for (const packed of Object.values(marks))
+    for (const [receipt, tokens] of unpackMarks(Buffer.from(packed, 'hex')))
+      delivered.set(receipt, Math.max(tokens, delivered.get(receipt) ?? 0))
+  return delivered
 }
 
 async function priceOf(core: PostgresCore, known: Map<string, Price>, turn: AbandonedTurn): Promise<Price> {

@@ -76,44 +76,44 @@ export async function createBothLedgers(
       micros = ms * 1000
       await postgres.setClock({ micros })
     },
-    async admit(turns: readonly AdmitRequest[]) {
-      const expected = turns.map((turn) => {
-        const outcome = admitTurn(ledgerState, turn, { at: micros / 1000, nowMicros: micros })
-        remember(outcome)
-        return { outcome: withoutChanges(outcome), statuses: limitStatusesOf(ledgerState, turn.limits, micros) }
-      })
-      const rows = (await call<{ admissions: AdmitRow[] }>('run_turns($1, $2, $3)', [asJson(turns), '[]', node]))
-        .admissions
-      const found = rows.map((row, index) => ({
-        outcome: outcomeOf(turns[index]!, row),
-        statuses: createSeenLimits(() => micros).learn(turns[index]!.limits, row),
-      }))
-      return { expected, found }
-    },
-    async close(closes: readonly CloseRequest[]) {
-      const expected = closes.map((request) => {
-        const closed = closeTurn(ledgerState, {
-          requestId: request.requestId,
-          ending: endingOf(request),
-          at: micros / 1000,
-          nowMicros: micros,
-        })
+    /** In one call, the closes first. */
+    async run(closes: readonly CloseRequest[], turns: readonly AdmitRequest[]) {
+      const at = { at: micros / 1000, nowMicros: micros }
+      const expectedCloses = closes.map((request) => {
+        const closed = closeTurn(ledgerState, { requestId: request.requestId, ending: endingOf(request), ...at })
         if (closed.kind !== 'closed') return closed.kind
         remember(closed)
         return { charge: closed.charge, shortfall: closed.shortfall, compaction: compactionIn(closed.changes) }
       })
-      const ops = closes.map(({ requestId, ...request }) => {
-        const { owed, ...ending } = endingOf({ requestId, ...request })
-        return { ...ending, ...owed, requestId, attempts: '[]', closing: `${++closings}` }
+      const expectedAdmissions = turns.map((turn) => {
+        const outcome = admitTurn(ledgerState, turn, at)
+        remember(outcome)
+        return { outcome: withoutChanges(outcome), statuses: limitStatusesOf(ledgerState, turn.limits, micros) }
       })
-      const rows = (await call<{ closes: CloseRow[] }>('run_turns($1, $2, $3)', ['[]', asJson(ops), node])).closes
+      const ops = closes.map((request) => {
+        const { owed, ...ending } = endingOf(request)
+        const { requestId } = request
+        return { ...ending, ...owed, requestId, attempts: '[]', closing: `${++closings}`, recovers: false }
+      })
+      const rows = await call<{ closes: CloseRow[]; admissions: AdmitRow[] }>('run_turns($1, $2, $3)', [
+        asJson(turns),
+        asJson(ops),
+        node,
+      ])
       const compactions = await compactionsOf(closes.map(({ requestId }) => requestId))
-      const found = rows.map((row, index) => {
+      const foundCloses = rows.closes.map((row, index) => {
         if (row.kind === 'not-open') return row.kind
         const compaction = compactions.get(closes[index]!.requestId)
         return { charge: BigInt(row.charge), shortfall: BigInt(row.shortfall), compaction }
       })
-      return { expected, found }
+      const foundAdmissions = rows.admissions.map((row, index) => ({
+        outcome: outcomeOf(turns[index]!, row),
+        statuses: createSeenLimits(() => micros).learn(turns[index]!.limits, row),
+      }))
+      return {
+        expected: { closes: expectedCloses, admissions: expectedAdmissions },
+        found: { closes: foundCloses, admissions: foundAdmissions },
+      }
     },
     async transfer(order: Omit<TransferMoney, 'at'>) {
       const name = `${order.account} ${order.kind} ${order.ref}`

@@ -37,11 +37,12 @@ describe.skipIf(!postgres)('the reducer and the database', () => {
     const admitAt = async (at: number, over: Partial<AdmitRequest>) => {
       await both.setClock(at)
       const turn = requestFor(account, over)
-      const { expected, found } = await both.admit([turn])
+      const { expected, found } = await both.run([], [turn])
       expect(found).toEqual(expected)
-      if (expected[0]?.outcome.kind !== 'held') return expected[0]?.outcome.kind
+      const [admitted] = expected.admissions
+      if (admitted?.outcome.kind !== 'held') return admitted?.outcome.kind
       const charge = { usage: usageOf(createDice(1)), tier: 0, cost: usd(600_000n) }
-      const closed = await both.close([{ requestId: turn.requestId, charge, kept: true, compaction: undefined }])
+      const closed = await both.run([{ requestId: turn.requestId, charge, kept: true, compaction: undefined }], [])
       expect(closed.found).toEqual(closed.expected)
       return 'held'
     }
@@ -187,40 +188,42 @@ async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void
   await both.setClock(at)
   const count = (kind: string) => counts.set(kind, (counts.get(kind) ?? 0) + 1)
 
+  const someTurns = () => {
+    const turns = Array.from({ length: 1 + dice.below(5) }, () => turnOf(dice, dice.of(accounts), at))
+    for (const { claim } of turns) if (claim) ends.add(claim.expiresAt)
+    return turns
+  }
+  const someCloses = () =>
+    Array.from({ length: asked.length === 0 ? 0 : 1 + dice.below(5) }, () => ({
+      requestId: asked[Math.max(0, asked.length - 1 - dice.below(12))]!,
+      charge: dice.chance(0.7)
+        ? { usage: usageOf(dice), tier: 0, cost: usd(BigInt(dice.below(dice.of([100, 5_000_000, 20_000_000])))) }
+        : undefined,
+      kept: dice.chance(0.5),
+      compaction: dice.chance(0.2)
+        ? { tokensBefore: dice.below(1_000_000), tokensAfter: dice.below(20_000) }
+        : undefined,
+    }))
+  const runTurns = async (closes: ReturnType<typeof someCloses>, turns: ReturnType<typeof someTurns>) => {
+    const answer = await both.run(closes, turns)
+    for (const [index, { outcome }] of answer.expected.admissions.entries()) {
+      if (outcome.kind === 'held' || dice.chance(0.1)) asked.push(turns[index]!.requestId)
+      count(outcome.kind)
+    }
+    for (const [index, each] of answer.expected.closes.entries()) {
+      if (typeof each === 'string') {
+        count(each)
+        continue
+      }
+      count(closes[index]?.charge ? (each.shortfall > 0n ? 'shortfall' : 'settled') : 'released')
+      if (each.compaction) count('compacted')
+    }
+    return answer
+  }
   const steps: Record<string, () => Promise<{ expected: unknown; found: unknown }>> = {
-    async admit() {
-      const turns = Array.from({ length: 1 + dice.below(5) }, () => turnOf(dice, dice.of(accounts), at))
-      for (const { claim } of turns) if (claim) ends.add(claim.expiresAt)
-      const answer = await both.admit(turns)
-      for (const [index, { outcome }] of answer.expected.entries()) {
-        if (outcome.kind === 'held' || dice.chance(0.1)) asked.push(turns[index]!.requestId)
-      }
-      for (const { outcome } of answer.expected) count(outcome.kind)
-      return answer
-    },
-    async close() {
-      if (asked.length === 0) return { expected: 0, found: 0 }
-      const closes = Array.from({ length: 1 + dice.below(5) }, () => ({
-        requestId: asked[Math.max(0, asked.length - 1 - dice.below(12))]!,
-        charge: dice.chance(0.7)
-          ? { usage: usageOf(dice), tier: 0, cost: usd(BigInt(dice.below(dice.of([100, 5_000_000, 20_000_000])))) }
-          : undefined,
-        kept: dice.chance(0.5),
-        compaction: dice.chance(0.2)
-          ? { tokensBefore: dice.below(1_000_000), tokensAfter: dice.below(20_000) }
-          : undefined,
-      }))
-      const answer = await both.close(closes)
-      for (const [index, each] of answer.expected.entries()) {
-        if (typeof each === 'string') {
-          count(each)
-          continue
-        }
-        count(closes[index]?.charge ? (each.shortfall > 0n ? 'shortfall' : 'settled') : 'released')
-        if (each.compaction) count('compacted')
-      }
-      return answer
-    },
+    admit: () => runTurns([], someTurns()),
+    close: () => runTurns(someCloses(), []),
+    both: () => runTurns(someCloses(), someTurns()),
     async transfer() {
       const amount = usd(BigInt(dice.of([-1, 1, 1, 1])) * dice.of([1_000_000n, 5_000_000n, 20_000_000n]))
       const kind = amount > 0n ? 'credit' : 'refund'
@@ -254,7 +257,7 @@ async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void
       return both.state([...windowsOf(dice), ...capsOf(dice)])
     },
   }
-  const names = ['admit', 'admit', 'admit', 'close', 'close', 'close', 'transfer', 'plan', 'freeze', 'clock', 'clock']
+  const names = ['admit', 'admit', 'both', 'both', 'close', 'close', 'transfer', 'plan', 'freeze', 'clock', 'clock']
   for (let step = 0; step < STEPS; step++) {
     const name = dice.of(names)
     const { expected, found } = await steps[name]!()

@@ -30,7 +30,8 @@ async function changeOnce(transaction: PostgresPool): Promise<boolean> {
   // Held until the transaction ends, which also works behind a pooler that lends connections for one transaction.
   await transaction.query('SELECT pg_advisory_xact_lock(hashtext($1))', [TABLES_SCHEMA])
   const version = await findVersion(transaction)
-  if (version > TABLE_CHANGES.length)
+  // The next version is made so that this one can live with it: a node may start again while others are upgraded.
+  if (version > TABLE_CHANGES.length + 1)
     throw new PostgresUnusable(
       `The schema "${TABLES_SCHEMA}" has version ${version}; this Millrace knows ${TABLE_CHANGES.length}. Start a newer Millrace.`,
     )

@@ -65,7 +65,7 @@ async function soak() {
   const before = await readHandles(metricsPort)
   const idleMb = await heap.readMb()
   const sampling = startSampling({ pid: server.pid, metricsPort })
-  const clients = startClients({ port, accounts, random, count: options.streams })
+  const clients = startClients({ port, accounts, random, count: options.streams, minutes: options.minutes })
   const collected = await readWhileItRuns()
   await sampling.stop()
   await clients.stop()

@@ -6,21 +6,25 @@ import { send, sendWithoutReading } from './send-request.mjs'
 
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses' }
 /** Half of those that read nothing go away; the others look when their time and the minute in which they are cut are over. */
-const PATIENCE = [
-  { patienceMs: 20_000, looks: false },
-  { patienceMs: 130_000, looks: true },
-]
+const LEAVES = { patienceMs: 20_000, looks: false }
+const LOOKS = { patienceMs: 130_000, looks: true }
+/**
+ * Until then few are cut. In a run that is shorter those who wait would become more until its end, each with half a megabyte of the
+ * server's, which looks like a leak.
+ */
+export const GIVEN_UP_FROM_MINUTES = 4
 /** A refusal takes no time; a loop on it would only heat. */
 const REST_MS = 250
 
 /** `count` clients, each asking one thing after the other, with a luck of its own. */
-export function startClients({ port, accounts, random, count }) {
+export function startClients({ port, accounts, random, count, minutes }) {
   const agent = new Agent({ keepAlive: true })
   const state = { stopped: false, leaving: new AbortController() }
   setMaxListeners(0, state.leaving.signal)
   const reported = { kinds: {}, ends: {}, codes: {}, charges: new Map(), wrong: [], started: 0, replays: 0 }
+  const patience = minutes < GIVEN_UP_FROM_MINUTES ? [LEAVES] : [LEAVES, LOOKS]
   const loops = Array.from({ length: count }, (_, number) =>
-    loop({ port, agent, accounts, reported, state }, random.fork(number)),
+    loop({ port, agent, accounts, reported, state, patience }, random.fork(number)),
   )
   return {
     reported,
@@ -51,13 +55,13 @@ async function loop(place, random) {
   }
 }
 
-async function standStill({ port, reported, state }, sendTurn, random) {
+async function standStill({ port, reported, state, patience }, sendTurn, random) {
   count(reported.kinds, 'never reads')
   const { ended } = await sendWithoutReading({
     port,
     sendTurn,
     path: PATHS[sendTurn.protocol],
-    ...random.pick(PATIENCE),
+    ...random.pick(patience),
     leave: state.leaving.signal,
   })
   count(reported.ends, `never read: ${ended}`)

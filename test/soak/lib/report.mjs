@@ -1,3 +1,5 @@
+import { GIVEN_UP_FROM_MINUTES } from './clients.mjs'
+
 /** What ran, by kind, and how it ended. */
 export function printDelivered({ kinds, ends, codes, started, replays }, minutes) {
   console.log(`\n${started} requests, ${(started / minutes / 60).toFixed(1)} a second; ${replays} answers given again`)
@@ -6,9 +8,6 @@ export function printDelivered({ kinds, ends, codes, started, replays }, minutes
     console.log(`${what}: ${sorted.map(([name, number]) => `${name} ${number}`).join(', ')}`)
   }
 }
-
-/** Until then few have waited long enough: a run that is shorter may have none. */
-const GIVEN_UP_FROM_MINUTES = 4
 
 /** A run that saw none of these has proved nothing about them. */
 export function checkCoverage(tally, { kinds, ends, codes, started, replays }, { streams, minutes }) {

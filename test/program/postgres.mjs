@@ -1,9 +1,10 @@
 // A PostgreSQL of our own for tests and benches: in a temporary folder, reached through a socket inside it.
 import { execFile, spawn } from 'node:child_process'
-import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { isProgram } from './is-program.mjs'
 
 // Not the name of a schema: PostgreSQL looks in the schema of the user's name first.
 const USER = 'tester'
@@ -88,14 +89,5 @@ function namesIn(folder) {
     return readdirSync(folder)
   } catch {
     return []
-  }
-}
-
-function isProgram(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }

@@ -67,7 +67,7 @@ async function readVersion(db: PostgresPool): Promise<number | undefined> {
   const { rows } = await db.query(`SELECT to_jsonb(meta) AS found FROM ${TABLES_SCHEMA}.meta`)
   const found = rows.map((row) => row.found as { readonly name?: unknown; readonly value?: unknown })
   const version = Number(found.find(({ name }) => name === 'schema')?.value)
-  return Number.isInteger(version) ? version : undefined
+  return Number.isInteger(version) && version > 0 ? version : undefined
 }
 
 async function hasFunctions(db: PostgresPool): Promise<boolean> {

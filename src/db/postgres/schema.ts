@@ -301,14 +301,16 @@ CREATE FUNCTION price_terms(of_model text, of_version integer) RETURNS text LANG
   SELECT terms FROM prices WHERE model = of_model AND version = of_version
 $$;
 
--- Deletes rates that are fully earned back, expired claims, and the progress of dead nodes without open holds.
+-- Deletes rates that are fully earned back, expired claims, and the progress of dead nodes when none has an open hold: a
+-- process that lost a lease marks the turns of that one under its next.
 CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM limits WHERE subject IN (SELECT subject FROM limits WHERE running = 0 AND reached_at <= ledger_micros()
     ORDER BY subject LIMIT 1000 FOR UPDATE SKIP LOCKED);
   DELETE FROM claims WHERE receipt IN (SELECT receipt FROM claims WHERE state <> 'running'
     AND expires_at <= ledger_micros() / 1000 ORDER BY expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED);
   DELETE FROM marks USING nodes WHERE nodes.row = marks.node AND nodes.lease_until <= ledger_micros() / 1000
-    AND NOT EXISTS (SELECT FROM receipts WHERE receipts.node = marks.node AND receipts.state = 'open')
+    AND NOT EXISTS (SELECT FROM receipts JOIN nodes AS dead ON dead.row = receipts.node
+      WHERE receipts.state = 'open' AND dead.lease_until <= ledger_micros() / 1000)
 $$;
 `
 

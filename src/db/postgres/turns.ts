@@ -288,13 +288,14 @@ END $$;
 `
 
 /**
- * `close_receipts` is the one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch, in one statement, because it decides on no
- * balance. Each close is a compare-and-set: a second one changes nothing.
+ * `close_receipts` is the one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch. It is one statement,
+ * because it decides on no balance. Each close is a compare-and-set: a second one changes nothing.
  */
 export const CLOSE_FUNCTIONS = `
 -- The charge never exceeds the hold; what cannot be collected is written down as shortfall. A charged request is never run
--- again; a released one may be. Columns are named with their table, so that one more in a table changes nothing. A node ends its own turns while its lease lasts; after that they are recovered, also by the
--- process that had them, so that nothing is written behind the back of another node. A turn that ends in a later period of its cap than it began in has nothing left to count.
+-- again; a released one may be. A turn that ends in a later period of its cap than it began in has nothing left to count.
+-- A node ends its own turns while its lease lasts. After that they are recovered, also by the process that had them.
+-- Columns are named with their table, so that a column that the next version adds makes no name ambiguous.
 CREATE FUNCTION close_receipts(batch jsonb, living_node bigint, at bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
   result bigint[];

@@ -1,5 +1,5 @@
-import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { isProgram } from '../../program/is-program.mjs'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
@@ -8,13 +8,4 @@ export function findChromium({ CHROMIUM, PATH = '' }) {
   const folders = PATH.split(delimiter).filter((folder) => folder !== '')
   const places = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)))
   return [CHROMIUM, ...places].find((path) => path !== undefined && path !== '' && isProgram(path))
-}
-
-function isProgram(path) {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

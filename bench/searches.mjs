@@ -16,7 +16,7 @@ import { listCodePage } from '../dist/db/funding.js'
 import { listShownKeys, listWholeKeys } from '../dist/db/keys.js'
 import { openDatabase } from '../dist/db/open-database.js'
 import { listPeople } from '../dist/db/people.js'
-import { createSqliteDialect } from '../dist/db/sqlite/kysely-dialect.js'
+import { createStoreDialect } from '../dist/db/kysely-dialect.js'
 import { oneReadAtATime } from '../dist/db/sqlite/open-sqlite.js'
 import { systemClock } from '../dist/lib/clock.js'
 import { describeMachine } from './lib/measure.mjs'
@@ -33,7 +33,7 @@ try {
   await fill(database.file)
   const slices = []
   const file = oneReadAtATime(timed(database.file, slices), systemClock)
-  const db = new Kysely({ dialect: createSqliteDialect(file) })
+  const db = new Kysely({ dialect: createStoreDialect(file) })
   console.log(`# searches: ${describeMachine()}, load ${loadavg()[0].toFixed(1)}, ${ACCOUNTS} accounts\n`)
   console.log('| search | found | statements | ms in all | wall ms p50 | p99 | max | CPU ms p99 | max | heap MiB |')
   console.log('|---|---|---|---|---|---|---|---|---|---|')

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Kysely } from 'kysely'
 import { openDatabase } from '../dist/db/open-database.js'
-import { createSqliteDialect } from '../dist/db/sqlite/kysely-dialect.js'
+import { createStoreDialect } from '../dist/db/kysely-dialect.js'
 import { oneReadAtATime } from '../dist/db/sqlite/open-sqlite.js'
 import { systemClock } from '../dist/lib/clock.js'
 import { fillLedger, payerOf } from './lib/fill-books.mjs'
@@ -80,7 +80,7 @@ function timedDb(file, slices) {
       }
     },
   }
-  return new Kysely({ dialect: createSqliteDialect(oneReadAtATime(timed, systemClock)) })
+  return new Kysely({ dialect: createStoreDialect(oneReadAtATime(timed, systemClock)) })
 }
 
 async function prove(ledger, options) {

@@ -8,7 +8,7 @@ import {
   findAccountById,
   type StoredAccount,
 } from '../db/accounts.ts'
-import { isAlreadyThere } from '../db/sqlite/failure.ts'
+import { isAlreadyThere } from '../db/sql-store.ts'
 import type { AccountStatusReport, Ledger } from '../ledger/ledger.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import type { z } from 'zod'
 import type { auditQuery } from '../contract/people.ts'
 import { auditInsert, findAuditHead, listAuditBefore, listAuditFrom, type StoredAudit } from '../db/audit.ts'
-import { UnexpectedChanges } from '../db/sqlite/failure.ts'
-import type { AtomicStatement, SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import { type AtomicStatement, type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { createQueue } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -67,7 +66,7 @@ const DETAIL_LENGTH_MAX = 500
 const NO_HASH = Buffer.alloc(32)
 
 /** Writes one row at a time, because each row needs the hash of the one before it. */
-export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: SqliteFile; clock: Clock }) {
+export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: SqlStore; clock: Clock }) {
   const inTurn = createQueue(1)
   let head: Link | undefined
   return {

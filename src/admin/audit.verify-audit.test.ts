@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openTestPeople, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { listAuditFrom } from '../db/audit.ts'
-import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
+import type { SqlValue } from '../db/sql-store.ts'
 import { auditHash, verifyAudit } from './audit.ts'
 import { createSignInServices } from './sessions.ts'
 

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type BenchAccount, openUsageBench, type UsageBench } from '../../test/fixtures/admin/usage-bench.ts'
 import { findCountedUpTo } from '../db/content/usage-totals.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { Change } from '../ledger/state/state.ts'
 import { createUsageKeeper, type UsageKeeper } from './count-usage.ts'
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
   writes = 0
   whenWriting = () => {}
   failures.length = 0
-  const content: SqliteFile = {
+  const content: SqlStore = {
     ...bench.content,
     atomic(statements) {
       writes += 1

@@ -8,7 +8,7 @@ import {
   listCountedUpTo,
 } from '../db/content/usage-totals.ts'
 import { type ClosedUsageRow, listReceiptsThatAreThere, QUARTER_MS, sumClosedReceipts } from '../db/receipts.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Change } from '../ledger/state/state.ts'
 import { pause, pauseIdly } from '../lib/async.ts'
@@ -19,7 +19,7 @@ import type { ProblemCode } from '../model/problem.ts'
 
 interface UsageFiles {
   readonly db: LedgerDb
-  readonly content: SqliteFile
+  readonly content: SqlStore
 }
 
 interface UsageKeeperOptions extends UsageFiles {
@@ -221,7 +221,7 @@ async function idsOf(db: LedgerDb, accounts: readonly number[]): Promise<Readonl
 }
 
 async function countedUpTo(
-  content: SqliteFile,
+  content: SqlStore,
   ids: ReadonlyMap<number, AccountId>,
 ): Promise<ReadonlyMap<number, CountedUpTo>> {
   const found = await findCountedUpTo(content, [...ids.values()])
@@ -301,7 +301,7 @@ export interface RefusedTurnCounter {
 }
 
 interface RefusedTurnOptions {
-  readonly content: SqliteFile
+  readonly content: SqlStore
   readonly clock: Pick<Clock, 'now'>
   readonly intervalMs: number
   /** Counts that could not be written are kept for the next attempt. */

@@ -23,8 +23,7 @@ import {
   type StoredPerson,
   sessionsDelete,
 } from '../db/people.ts'
-import { isAlreadyThere, UnexpectedChanges } from '../db/sqlite/failure.ts'
-import type { AtomicStatement } from '../db/sqlite/sqlite-file.ts'
+import { type AtomicStatement, isAlreadyThere, UnexpectedChanges } from '../db/sql-store.ts'
 import type { Role } from '../db/tables.ts'
 import { mintAccountId, mintPersonId } from '../model/ids.ts'
 import { type AnyAccount, accountClosed, resolveAccount } from './accounts.ts'

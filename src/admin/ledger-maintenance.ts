@@ -9,8 +9,8 @@ import {
   type TimesAhead,
 } from '../db/clock.ts'
 import { CONTENT_TIMES_AHEAD } from '../db/content/open-content.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import { oneReadAtATime } from '../db/sqlite/open-sqlite.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import { type ClockStatus, STEP_MS } from '../lib/clock.ts'
 import { verifyAudit } from './audit.ts'
 import { type Done, done } from './outcome.ts'
@@ -87,7 +87,7 @@ export async function setClockBack(services: AdminServices): Promise<Done<ClockR
 const setBackOf = ({ ledgerMs, wallMs }: ClockStatus): SetBack | undefined =>
   ledgerMs - wallMs > STEP_MS ? { from: ledgerMs, to: wallMs } : undefined
 
-async function repairAll(file: SqliteFile, tables: readonly TimesAhead[], setBack: SetBack) {
+async function repairAll(file: SqlStore, tables: readonly TimesAhead[], setBack: SetBack) {
   const repaired: { what: string; count: number }[] = []
   for (const table of tables) repaired.push({ what: table.what, count: await repairTimesAhead(file, table, setBack) })
   return repaired

@@ -1,7 +1,7 @@
 import type { MintedKey } from '../auth/secrets.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { IntegrityReport } from '../db/sqlite/check-integrity.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock, SteadyClock } from '../lib/clock.ts'
@@ -44,7 +44,7 @@ export interface AdminServices {
   readonly forgetAll: () => void
   readonly ledgerClock: SteadyClock
   /** The two files whose rows have times. */
-  readonly files: { readonly ledger: SqliteFile; readonly content: SqliteFile }
+  readonly files: { readonly ledger: SqlStore; readonly content: SqlStore }
   /** Checks the structure of the database files; absent if there are none. */
   readonly checkFiles?: () => Promise<readonly FileCheck[]>
 }
@@ -65,7 +65,7 @@ export interface FileCheck {
 
 /** The services of the use cases behind the console, which a running server has in addition. */
 export interface OwnerServices extends OperatorServices {
-  readonly content: SqliteFile
+  readonly content: SqlStore
   readonly usage: Pick<UsageKeeper, 'readUpToDate'>
   readonly refusedTurns: Pick<RefusedTurnCounter, 'flush' | 'firstReported'>
   /** When each of these keys, by row, was last used; keys that never were are absent. */

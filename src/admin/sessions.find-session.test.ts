@@ -1,7 +1,7 @@
 import { Kysely } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openTestPeople, type TestPeople } from '../../test/fixtures/admin/people.ts'
-import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
+import { createStoreDialect } from '../db/kysely-dialect.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import { createSessionFinder, IDLE_MS, SESSION_MS, type SignedIn } from './sessions.ts'
 
@@ -22,7 +22,7 @@ function listening() {
   const asked: string[] = []
   const failures: unknown[] = []
   const log = ({ query }: { query: { sql: string } }) => void asked.push(query.sql.slice(0, 6))
-  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(people.database.file), log })
+  const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(people.database.file), log })
   const { clock, digestSession: digest } = people.services
   const onFailure = (error: unknown) => void failures.push(error)
   return { asked, failures, finder: createSessionFinder({ db, clock, digest, onFailure }) }

@@ -12,8 +12,7 @@ import {
   sweepSessions,
   touchSession,
 } from '../db/people.ts'
-import { UnexpectedChanges } from '../db/sqlite/failure.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import { type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
@@ -27,7 +26,7 @@ import { isoTime } from './values.ts'
 
 interface SignInOptions {
   readonly db: LedgerDb
-  readonly file: SqliteFile
+  readonly file: SqlStore
   readonly clock: Clock
   readonly random: RandomBytes
   /** The URL of the console, without a slash at the end. */

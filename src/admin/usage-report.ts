@@ -15,7 +15,7 @@ import {
 } from '../db/content/usage-totals.ts'
 import { listKeyNames } from '../db/keys.ts'
 import { QUARTER_MS } from '../db/receipts.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { csvRow } from '../lib/text.ts'
 import { beginOfDay, dayAt, openTimeZone } from '../lib/time-zone.ts'
@@ -237,7 +237,7 @@ const ROWS_AT_ONCE = 1000
  * quarters of an hour, because the days and hours of every zone are.
  */
 async function usedBetween(
-  content: SqliteFile,
+  content: SqlStore,
   series: readonly number[],
   instants: readonly number[],
 ): Promise<ReadonlyMap<number, readonly UsageSums[]>> {

@@ -10,7 +10,7 @@ import type { openContent } from '../db/content/open-content.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { LedgerMark } from '../db/meta.ts'
 import type { Database, openDatabase } from '../db/open-database.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock, SteadyClock } from '../lib/clock.ts'
@@ -128,7 +128,7 @@ export interface ContentFound {
 
 /** content.db, and what is stored in it. */
 export interface Contents {
-  readonly content: SqliteFile
+  readonly content: SqlStore
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
   readonly refusedTurns: RefusedTurnCounter

@@ -21,9 +21,9 @@ import { createStoredResponses } from '../db/content/stored-responses.ts'
 import { NO_MARK } from '../db/meta.ts'
 import { LedgerUnusable, openDatabase } from '../db/open-database.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
 import { DatabaseLocked } from '../db/sqlite/failure.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import { createSeals } from '../gateway/seals.ts'
 import type { FindKeptFacts, KeptFacts, LedgerObserver } from '../ledger/core.ts'
 import { OUTAGE_GRACE_MS } from '../ledger/core.ts'
@@ -231,7 +231,7 @@ async function openContents(core: Core, closing: Closing): Promise<Contents> {
 }
 
 /** The stores in content.db, and how many responses a dead process left running. */
-async function openStores(content: SqliteFile, { config: { retention }, clock, keyring, log }: Core) {
+async function openStores(content: SqlStore, { config: { retention }, clock, keyring, log }: Core) {
   const { now } = clock
   // Contents from before key rotation are sealed by the founding key under its label.
   const keys: DatabaseKeyring['keys'] = [...keyring.keys, { ...keyring.founding, id: keyring.founding.label }]

@@ -8,10 +8,10 @@ import { insertAccount } from '../../test/fixtures/db/set-up.ts'
 import { openContent, withMarks } from '../db/content/open-content.ts'
 import { openBytes, sealBytes } from '../db/content/sealing.ts'
 import { createStoredResponses } from '../db/content/stored-responses.ts'
+import { createStoreDialect } from '../db/kysely-dialect.ts'
 import { findNewestMark } from '../db/meta.ts'
 import { type Database, openDatabase } from '../db/open-database.ts'
-import { SqliteFailure } from '../db/sqlite/failure.ts'
-import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
+import { SqlFailure } from '../db/sql-store.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import type { AccountId } from '../model/ids.ts'
@@ -219,8 +219,8 @@ it('content.db of an earlier version is set aside where the ledger does not have
 it('stays where it is when it is the ledger that cannot be read', async () => {
   await addAccount(ADA)
   await keep(ADA, 'a')
-  const damaged = { all: () => Promise.reject(new SqliteFailure('database disk image is malformed', 'SQLITE_CORRUPT')) }
-  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(damaged as never) })
+  const damaged = { all: () => Promise.reject(new SqlFailure('database disk image is malformed', 'SQLITE_CORRUPT')) }
+  const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(damaged as never) })
   const config = { storage: { data: folder } }
   const scene = {
     config,

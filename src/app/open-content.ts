@@ -11,16 +11,16 @@ import {
 import { findNewestMark, hasReached, type LedgerMark } from '../db/meta.ts'
 import type { Database } from '../db/open-database.ts'
 import { listKnownRequests, listReceiptsThatAreThere } from '../db/receipts.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import { describeTrouble, isDamage } from '../db/sqlite/failure.ts'
 import { UnknownContents } from '../db/sqlite/migrate.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type QuarantineReason, quarantine } from '../lib/files.ts'
 import type { ContentFound, Core } from './app.ts'
 
 /** Opens the stores in a usable file. A file whose stores cannot be read is damaged. */
-type Build<Built> = (file: SqliteFile, mark: LedgerMark) => Promise<Built>
+type Build<Built> = (file: SqlStore, mark: LedgerMark) => Promise<Built>
 
 interface ContentServices extends Pick<Core, 'onDeath'> {
   readonly config: { readonly storage: { readonly data: string } }
@@ -57,7 +57,7 @@ async function openOnce<Built>(
   path: string,
   build: Build<Built>,
 ): Promise<Opened<Built>> {
-  let file: SqliteFile | undefined
+  let file: SqlStore | undefined
   try {
     file = await overrides.openContent({ path, clock, onDeath })
     const judged = await judge(file, database)
@@ -90,7 +90,7 @@ function described(path: string, cause: unknown): unknown {
 
 /** The mark of this ledger, or why the file cannot be used with it. A file without a ledger becomes this ledger's. */
 async function judge(
-  file: SqliteFile,
+  file: SqlStore,
   { db, ledger }: ContentServices['database'],
 ): Promise<LedgerMark | QuarantineReason> {
   const of = await findContentLedger(file)
@@ -111,7 +111,7 @@ const ROWS_AT_ONCE = 1000
  * The accounts of a file without a ledger, by their row numbers. Undefined when the ledger lacks one of them, or has another
  * receipt than the file: one of the two was restored from a backup.
  */
-async function findOlderAccounts(file: SqliteFile, db: LedgerDb): Promise<{ row: number; id: string }[] | undefined> {
+async function findOlderAccounts(file: SqlStore, db: LedgerDb): Promise<{ row: number; id: string }[] | undefined> {
   const rows = await listOlderOwners(file)
   const accounts = await inParts(rows, (some) => ofLedger(listAccountIds(db, some)))
   if (accounts.length < rows.length) return undefined

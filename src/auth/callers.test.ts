@@ -5,9 +5,9 @@ import { Kysely } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { insertAccount, insertKey, updateAccountStatus, updateKey } from '../../test/fixtures/db/set-up.ts'
 import type { NewKey } from '../db/keys.ts'
+import { createStoreDialect } from '../db/kysely-dialect.ts'
 import { type Database, openDatabase } from '../db/open-database.ts'
-import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
@@ -33,7 +33,7 @@ beforeEach(async () => {
   gate = undefined
   const clock = { now: () => time, nowMicros: () => time * 1000 }
   database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
-  const counted: SqliteFile = {
+  const counted: SqlStore = {
     ...database.file,
     async all(sql, parameters) {
       lookUps++
@@ -44,7 +44,7 @@ beforeEach(async () => {
       }
     },
   }
-  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(counted) })
+  const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(counted) })
   callers = createCallers({ db, pepper, clock })
   await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
 })

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { ACCOUNTS_AT_ONCE, listAccountsLike } from './accounts.ts'
 import { countRunningPlans } from './allowances.ts'
+import { createStoreDialect } from './kysely-dialect.ts'
 import { type Database, openDatabase } from './open-database.ts'
-import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
 /** More than two slices of either kind, and the last one not full. */
@@ -28,7 +28,7 @@ beforeAll(async () => {
       return rows as Row[]
     },
   }
-  db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(listening as never) })
+  db = new Kysely<LedgerTables>({ dialect: createStoreDialect(listening as never) })
   const rows = Array.from({ length: ACCOUNTS }, (_, at) => [`acct_${String(at).padStart(8, '0')}abcdef`, `u${at}@x.io`])
   const plans = rows.map((_, at) => [at + 1, at % 3 === 0 ? 'lean' : 'pro', at % 5 === 0 ? 50 : null])
   await file.atomic([

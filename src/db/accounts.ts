@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { PERIOD_ROWS_FROM } from '../ledger/state/state.ts'
 import type { PageAfter, PageBefore } from './sql.ts'
-import { changeOne, changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
+import { changeOne, changeRows, type SqlStore } from './sql-store.ts'
 import type { AccountStatus, LedgerDb, Row } from './tables.ts'
 
 export type StoredAccount = Row<'accounts'>
@@ -105,7 +105,7 @@ export const isFrozen = async (db: LedgerDb, account: number): Promise<boolean> 
   (await db.selectFrom('accounts').select('frozen_at').where('row', '=', account).executeTakeFirst())?.frozen_at != null
 
 /** Sets the freeze of an account, keeping its first moment, or lifts it. */
-export async function setFrozen(file: SqliteFile, account: number, frozenAt: number | null): Promise<void> {
+export async function setFrozen(file: SqlStore, account: number, frozenAt: number | null): Promise<void> {
   const value = frozenAt === null ? '?' : 'COALESCE(frozen_at, ?)'
   await changeRows(file, `UPDATE accounts SET frozen_at = ${value} WHERE row = ?`, [frozenAt, account])
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { SIDES } from '../ledger/state/state.ts'
 import { correctedTime } from './clock.ts'
 import { isOfKind, listRows } from './sql.ts'
-import type { SqliteFile } from './sqlite/sqlite-file.ts'
+import type { SqlStore } from './sql-store.ts'
 import type { MovementRange } from './statement.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
@@ -121,7 +121,7 @@ export async function countByBucket(
       SELECT held_on.value AS bucket, COUNT(*) AS requests FROM receipts ${HELD_ON}
         WHERE receipts.account = ${account} AND ${isOfKind('builder')} AND movement >= ${from} AND movement < ${before}
         GROUP BY held_on.value
-      ${running ? andRunning : sql``})
+      ${running ? andRunning : sql``}) AS counted
     GROUP BY bucket`
   return new Map((await listRows(db, query)).map(({ bucket, requests }) => [bucket, requests]))
 }
@@ -149,7 +149,7 @@ const FORGET_COUNTERS = `DELETE FROM spend_counters WHERE (account, subject) IN
 
 /** Deletes counters of spend caps without holds whose period ended before. The next use of a cap writes its row again. */
 export const forgetIdleCounters = (
-  file: SqliteFile,
+  file: SqlStore,
   { endedBefore, limit }: EndedBefore,
 ): Promise<readonly ForgottenCounter[]> => file.all<ForgottenCounter>(FORGET_COUNTERS, [endedBefore, limit])
 

@@ -1,5 +1,5 @@
 import type { PageBefore } from './sql.ts'
-import { changeOne } from './sqlite/sqlite-file.ts'
+import { changeOne } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
 export type StoredAudit = Row<'audit'>

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { dayOfMonth, type Period, periodAt } from '../model/allowance.ts'
-import { changeOne, type SqliteFile, type SqlRow, type SqlValue } from './sqlite/sqlite-file.ts'
+import { changeOne, type SqlRow, type SqlStore, type SqlValue } from './sql-store.ts'
 
 const DAY_MS = 86_400_000
 /** The longest grace period of a rotated key. */
@@ -125,8 +125,8 @@ export const clockCorrectionInsert = (from: number, to: number) =>
 export function correctedTime(table: 'receipts' | 'transfers', column: string): RawBuilder<number> {
   const time = sql.ref(`${table}.${column}`)
   const last = sql.ref(table === 'receipts' ? 'last_receipt' : 'last_transfer')
-  return sql<number>`MIN(${time}, COALESCE(
-    (SELECT MIN(set_back_to) FROM clock_corrections WHERE ${last} >= ${sql.ref(`${table}.row`)}), ${time}))`
+  return sql<number>`COALESCE((SELECT MIN(set_back_to) FROM clock_corrections
+    WHERE ${last} >= ${sql.ref(`${table}.row`)} AND set_back_to < ${time}), ${time})`
 }
 
 export interface SetBack {
@@ -161,7 +161,7 @@ const SLICE_ROWS = 1000
 
 /** All such rows, slice by slice, so that other callers of the file have a turn in between. */
 export async function* listTimesAhead(
-  file: Pick<SqliteFile, 'all'>,
+  file: Pick<SqlStore, 'all'>,
   { table, key, slicedBy = key, among = 'TRUE', sliceRows = SLICE_ROWS, columns, reads = [], where }: TimesAhead,
   { from, to }: SetBack,
 ): AsyncGenerator<SqlRow[]> {
@@ -180,7 +180,7 @@ export async function* listTimesAhead(
 
 /** Repairs the rows and returns how many there were. Idempotent. */
 export async function repairTimesAhead(
-  file: Pick<SqliteFile, 'all' | 'atomic'>,
+  file: Pick<SqlStore, 'all' | 'atomic'>,
   ahead: TimesAhead,
   setBack: SetBack,
 ): Promise<number> {

@@ -1,6 +1,6 @@
 import { insertInto } from './record-changes.ts'
 import type { PageAfter, PageBefore } from './sql.ts'
-import { type AtomicStatement, changeOne, type SqlValue } from './sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeOne, type SqlValue } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
 export type StoredCode = Row<'codes'>

@@ -5,9 +5,9 @@ import { Kysely, type LogEvent } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { insertAccount, insertKey } from '../../test/fixtures/db/set-up.ts'
 import { KEYS_AT_ONCE, listShownKeys, listWholeKeys } from './keys.ts'
+import { createStoreDialect } from './kysely-dialect.ts'
 import { type Database, openDatabase } from './open-database.ts'
-import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
-import type { SqlValue } from './sqlite/sqlite-file.ts'
+import type { SqlValue } from './sql-store.ts'
 import type { LedgerTables } from './tables.ts'
 
 let folder: string
@@ -45,7 +45,7 @@ interface Query {
 function listening() {
   const queries: Query[] = []
   const db = new Kysely<LedgerTables>({
-    dialect: createSqliteDialect(database.file),
+    dialect: createStoreDialect(database.file),
     log: ({ query }: LogEvent) => void queries.push({ sql: query.sql, parameters: query.parameters, rows: 0 }),
   }).withPlugin({
     transformQuery: ({ node }) => node,

@@ -1,7 +1,7 @@
 import { type Insertable, type RawBuilder, sql } from 'kysely'
 import { statementOf } from './record-changes.ts'
 import { listRows, type PageBefore } from './sql.ts'
-import { type AtomicStatement, changeOne } from './sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeOne } from './sql-store.ts'
 import type { LedgerDb, LedgerTables, Row } from './tables.ts'
 
 export type StoredKey = Row<'keys'>
@@ -83,7 +83,7 @@ export const listKeyNames = (db: LedgerDb, rows: readonly number[]) =>
   listRows(
     db,
     sql<{ row: number; id: string; name: string }>`SELECT keys.row AS row, keys.id AS id, keys.name AS name
-      FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN keys ON keys.row = list.value`,
+      FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN keys ON keys.row = CAST(list.value AS BIGINT)`,
   )
 
 /** `disabled_at: null` enables a key again; a revocation is final. */
@@ -108,7 +108,9 @@ export function keyUpdate(db: LedgerDb, row: number, change: KeyChange, judged?:
     .set({ ...columns, ...(limits !== undefined && { limits: mergedLimits(limits) }) })
     .where('row', '=', row)
     .where('revoked_at', 'is', null)
-    .where(({ and }) => and(judgedBy.map((column) => sql<boolean>`${sql.ref(column)} IS ${judged?.[column]}`)))
+    .where(({ and }) =>
+      and(judgedBy.map((column) => sql<boolean>`${sql.ref(column)} IS NOT DISTINCT FROM ${judged?.[column]}`)),
+    )
   return statementOf(query, 1)
 }
 
@@ -221,7 +223,7 @@ function thoseWith(words: readonly string[], slice: RawBuilder<unknown>) {
     sql` AND `,
   )
   return sql<ScannedKey>`WITH looked AS MATERIALIZED (
-      SELECT row, lower(name || ' ' || iif(playground, '', shown) || ' ' || coalesce(models, '')) AS text ${slice})
+      SELECT row, lower(name || ' ' || CASE playground WHEN 1 THEN '' ELSE shown END || ' ' || coalesce(models, '')) AS text ${slice})
     SELECT looked.row AS scanned_at, ${SHOWN_COLUMNS} FROM looked LEFT JOIN keys ON keys.row = looked.row AND ${hasAll}
     ORDER BY scanned_at DESC`
 }

@@ -1,4 +1,4 @@
-import type { SqliteFile } from './sqlite/sqlite-file.ts'
+import type { SqlStore } from './sql-store.ts'
 import type { LedgerDb } from './tables.ts'
 
 export async function findMeta(db: LedgerDb, name: string): Promise<string | undefined> {
@@ -27,7 +27,7 @@ const GIVE_BACK = `DELETE FROM meta WHERE name = '${ROOM}'`
  * Throws unless the file takes writes again. Two commits, because space that is freed in the same commit is never requested
  * from the disk. The freed space stays in the file for the next rows.
  */
-export async function proveWritable(file: SqliteFile): Promise<void> {
+export async function proveWritable(file: SqlStore): Promise<void> {
   await file.atomic([{ sql: TAKE_ROOM, rows: [['0'.repeat(ROOM_BYTES)]] }])
   await file.atomic([{ sql: GIVE_BACK, rows: [[]] }])
 }

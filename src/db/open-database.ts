@@ -2,13 +2,13 @@ import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Clock } from '../lib/clock.ts'
+import { createStoreDialect } from './kysely-dialect.ts'
 import { findLedgerId } from './meta.ts'
 import { ledgerMigrations } from './migrations/ledger-migrations.ts'
 import { findReceipt } from './receipts.ts'
 import { openSettleJournal } from './settle-journal.ts'
 import { quickCheck, wasLeftOpen } from './sqlite/check-integrity.ts'
 import { DatabaseLocked, describeTrouble } from './sqlite/failure.ts'
-import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
 import { listTables, migrate } from './sqlite/migrate.ts'
 import { oneReadAtATime, openSqlite, type SqliteOptions } from './sqlite/open-sqlite.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
@@ -38,9 +38,9 @@ export async function openDatabase(options: DatabaseOptions) {
     if ((await listTables(file)).length === 0) refuseNewLedger(options)
     if (isLeftOpen) await quickCheck(file)
     await migrate(file, ledgerMigrations, clock)
-    const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
+    const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createStoreDialect(file) })
     const lowPriorityDb: LedgerDb = new Kysely<LedgerTables>({
-      dialect: createSqliteDialect(oneReadAtATime(file, clock)),
+      dialect: createStoreDialect(oneReadAtATime(file, clock)),
     })
     const ledger = await findLedgerId(db)
     // The lock of the ledger is also the lock of its journal.

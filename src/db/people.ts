@@ -1,5 +1,5 @@
 import type { PageAfter } from './sql.ts'
-import { type AtomicStatement, changeOne, changeRows, type SqliteFile, statement } from './sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeOne, changeRows, type SqlStore, statement } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
 export type StoredPerson = Row<'people'>
@@ -118,7 +118,7 @@ export async function touchSession(db: LedgerDb, row: number, now: number): Prom
 }
 
 /** Deletes expired and idle sessions. */
-export async function sweepSessions(file: SqliteFile, moments: { now: number; idleSince: number }): Promise<void> {
+export async function sweepSessions(file: SqlStore, moments: { now: number; idleSince: number }): Promise<void> {
   await file.atomic([
     statement('DELETE FROM sessions WHERE expires_at <= ?', moments.now),
     statement('DELETE FROM sessions WHERE seen_at <= ?', moments.idleSince),
@@ -148,7 +148,7 @@ export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
 }
 
 export const inviteWithdrawal = (email: string | null) =>
-  statement('DELETE FROM invites WHERE email IS ? AND used_at IS NULL', email)
+  statement('DELETE FROM invites WHERE email IS NOT DISTINCT FROM ? AND used_at IS NULL', email)
 
 /** Withdraws the open links that a person has made, because that person knows them. */
 export const invitesOfMakerWithdrawal = (createdBy: string, now: number) =>
@@ -162,5 +162,5 @@ const IS_OPEN = `used_at IS NULL AND expires_at > ?
 export const inviteUse = ({ row }: StoredInvite, now: number) =>
   changeOne(`UPDATE invites SET used_at = ? WHERE row = ? AND ${IS_OPEN}`, now, row, now)
 
-export const sweepInvites = (file: SqliteFile, expiredBefore: number) =>
+export const sweepInvites = (file: SqlStore, expiredBefore: number) =>
   changeRows(file, 'DELETE FROM invites WHERE expires_at <= ?', [expiredBefore])

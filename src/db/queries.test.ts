@@ -19,12 +19,11 @@ import {
   listWholeKeys,
   type NewKey,
 } from './keys.ts'
+import { createStoreDialect } from './kysely-dialect.ts'
 import { findMeta, setMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findLatestLedgerTime, findMarks, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
-import { UnexpectedChanges } from './sqlite/failure.ts'
-import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
-import type { AtomicStatement, SqlValue } from './sqlite/sqlite-file.ts'
+import { type AtomicStatement, type SqlValue, UnexpectedChanges } from './sql-store.ts'
 import { findMovementTime, findTransferByRef, listTransfersOfAccount } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
@@ -273,7 +272,7 @@ it('remembers by name, and the last value counts', async () => {
 it('answers every query that grows with the ledger from an index', async () => {
   const queries: { sql: string; parameters: readonly unknown[] }[] = []
   const log = (event: LogEvent) => void queries.push(event.query)
-  const listening: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(database.file), log })
+  const listening: LedgerDb = new Kysely<LedgerTables>({ dialect: createStoreDialect(database.file), log })
   await findAccountById(listening, 'acct_ada')
   await findAccountByEmail(listening, 'ada@example.com')
   await listAccounts(listening, { after: 1, limit: 2 })

@@ -6,7 +6,7 @@ import type { Change } from '../ledger/state/state.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { forgetExpiredClaims } from './receipts.ts'
 import { recordChanges } from './record-changes.ts'
-import { UnexpectedChanges } from './sqlite/failure.ts'
+import { UnexpectedChanges } from './sql-store.ts'
 
 let folder: string
 let database: Database

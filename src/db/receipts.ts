@@ -3,7 +3,7 @@ import type { KeyKind } from '../model/caller.ts'
 import { correctedTime } from './clock.ts'
 import type { ClosedUsage } from './content/usage-totals.ts'
 import { isOfKind, listRows, type PageBefore, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
-import { changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
+import { changeRows, type SqlStore } from './sql-store.ts'
 import type { MovementRange } from './statement.ts'
 import type { LedgerDb, LedgerTables, ReceiptsTable } from './tables.ts'
 
@@ -176,7 +176,7 @@ export const findClaimOfReceipt = (db: LedgerDb, receipt: number) =>
   db.selectFrom('claims').select(['state', 'expires_at']).where('receipt', '=', receipt).executeTakeFirst()
 
 /** Deletes expired claims of ended requests, oldest first, up to `limit`. */
-export const forgetExpiredClaims = (file: SqliteFile, now: number, limit: number) =>
+export const forgetExpiredClaims = (file: SqlStore, now: number, limit: number) =>
   changeRows(file, FORGET_EXPIRED, [now, limit])
 
 const FORGET_EXPIRED = `DELETE FROM claims WHERE receipt IN
@@ -196,24 +196,27 @@ const nextOfKind = (limit: number) => (kind: KeyKind) =>
   sql`
   SELECT * FROM (SELECT movement FROM receipts
     WHERE receipts.account = slices.account AND ${isOfKind(kind)} AND movement > slices.after
-    ORDER BY movement LIMIT ${limit})`
+    ORDER BY movement LIMIT ${limit}) AS next`
 
 const sumsOfKind = (kind: KeyKind) => sql`
-    SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model,
+    SELECT sums.*, last.closed_at AS last_at FROM (
+      SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model,
         COUNT(*) AS requests, COUNT(*) FILTER (WHERE outcome <> 'completed') AS failed,
         COALESCE(SUM(uncached_input), 0) AS uncached_input, COALESCE(SUM(cached_input), 0) AS cached_input,
         COALESCE(SUM(cache_write), 0) AS cache_write, COALESCE(SUM(output), 0) AS output,
         COALESCE(SUM(reasoning), 0) AS reasoning,
         COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'wallet'), 0) AS wallet_nano,
         COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'builder'), 0) AS plan_nano,
-        MAX(movement) AS movement, closed_at AS last_at
+        MAX(movement) AS movement
       FROM bounded CROSS JOIN receipts ON receipts.account = bounded.account
         AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to
-      GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model`
+      GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model) AS sums
+    CROSS JOIN receipts AS last
+      ON last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement`
 
 /**
  * Sums the next receipts of these accounts after a movement, up to `receiptsOfEach` per account, so that only one row for each key, model and
- * quarter crosses to this thread. SQLite takes `closed_at` from the row of the only MAX.
+ * quarter crosses to this thread.
  */
 export function sumClosedReceipts(
   db: LedgerDb,
@@ -222,11 +225,11 @@ export function sumClosedReceipts(
 ): Promise<ClosedUsageRow[]> {
   const list = JSON.stringify(slices.map(({ account, after }) => [account, after]))
   const query = sql<ClosedUsageRow>`WITH slices AS (
-      SELECT value ->> 0 AS account, value ->> 1 AS after FROM json_each(${list})
+      SELECT CAST(value ->> 0 AS BIGINT) AS account, CAST(value ->> 1 AS BIGINT) AS after FROM json_each(${list})
     ), bounded AS MATERIALIZED (
       SELECT account, after, (
           SELECT MAX(movement) FROM (
-            SELECT movement FROM (${unionOfKinds(nextOfKind(receiptsOfEach))}) ORDER BY movement LIMIT ${receiptsOfEach})
+            SELECT movement FROM (${unionOfKinds(nextOfKind(receiptsOfEach))}) AS of_kinds ORDER BY movement LIMIT ${receiptsOfEach}) AS next_ones
         ) AS up_to
         FROM slices
     )
@@ -241,8 +244,8 @@ export async function listReceiptsThatAreThere(
 ): Promise<number[]> {
   const list = JSON.stringify(named.map(({ account, movement, closedAt }) => [account, movement, closedAt]))
   const ofKind = (kind: KeyKind) => sql`SELECT receipts.account AS account FROM json_each(${list}) AS named
-    CROSS JOIN receipts ON receipts.account = named.value ->> 0 AND ${isOfKind(kind)}
-      AND movement = named.value ->> 1 AND closed_at = named.value ->> 2`
+    CROSS JOIN receipts ON receipts.account = CAST(named.value ->> 0 AS BIGINT) AND ${isOfKind(kind)}
+      AND movement = CAST(named.value ->> 1 AS BIGINT) AND closed_at = CAST(named.value ->> 2 AS BIGINT)`
   const rows = await listRows(db, sql<{ account: number }>`${unionOfKinds(ofKind)}`)
   return rows.map(({ account }) => account)
 }

@@ -6,7 +6,7 @@ import { setFrozen } from './accounts.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { forgetExpiredClaims } from './receipts.ts'
 import { BATCH_STATEMENTS, CLAIM_STATEMENTS, REPLACE_MARK, type RowStatement } from './record-changes.ts'
-import type { AtomicStatement, SqliteFile } from './sqlite/sqlite-file.ts'
+import type { AtomicStatement, SqlStore } from './sql-store.ts'
 import { recordProof } from './verify.ts'
 
 let folder: string
@@ -50,10 +50,7 @@ describe('a row that is written is found, not searched for', () => {
 
   it('what the sweeper forgets and what an audit writes', async () => {
     const sent: AtomicStatement[] = []
-    const file = { atomic: async (list) => list.map((one) => sent.push(one)) } as Pick<
-      SqliteFile,
-      'atomic'
-    > as SqliteFile
+    const file = { atomic: async (list) => list.map((one) => sent.push(one)) } as Pick<SqlStore, 'atomic'> as SqlStore
     await forgetExpiredClaims(file, 1, 100)
     await setFrozen(file, 1, 5)
     await setFrozen(file, 1, null)

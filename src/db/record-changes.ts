@@ -2,8 +2,8 @@ import type { Compilable } from 'kysely'
 import type { Change, CounterSet, ReceiptClosed, ReceiptOpened, Transferred } from '../ledger/state/state.ts'
 import { assertNever } from '../lib/types.ts'
 import { ZERO } from '../model/money.ts'
-import { isOfTheData } from './sqlite/failure.ts'
-import type { AtomicStatement, SqliteFile, SqlValue } from './sqlite/sqlite-file.ts'
+import { type AtomicStatement, isOfTheData, type SqlValue } from './sql-store.ts'
+import type { SqliteFile } from './sqlite/worker-messages.ts'
 import type { LedgerTables } from './tables.ts'
 
 /** A statement without its rows of parameters, each of which changes one row of the table. */

@@ -2,7 +2,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Quarantined, quarantine, syncFolder } from '../lib/files.ts'
-import { changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
+import { changeRows, type SqlStore } from './sql-store.ts'
 import type { LedgerDb } from './tables.ts'
 
 export type SettleJournal = Awaited<ReturnType<typeof openSettleJournal>>
@@ -282,7 +282,7 @@ const INSERT = `INSERT INTO waiting_ends (request_id, ending) VALUES (?, ?)
 const DELETE = `DELETE FROM waiting_ends WHERE request_id = ?`
 
 /** The table of ends whose accounts do not balance, in the form of the journal. */
-export const waitingEnds = (db: LedgerDb, file: SqliteFile) => ({
+export const waitingEnds = (db: LedgerDb, file: SqlStore) => ({
   async read(): Promise<string[]> {
     const rows = await db.selectFrom('waiting_ends').select('ending').execute()
     return rows.map(({ ending }) => ending)

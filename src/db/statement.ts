@@ -55,10 +55,10 @@ export function listStatement(
 export async function findMovementTime(db: LedgerDb, account: number, movement: number): Promise<number | undefined> {
   const query = sql<{ at: number }>`SELECT at FROM (
       SELECT * FROM (SELECT movement, ${correctedTime('receipts', 'closed_at')} AS at FROM receipts
-        WHERE account = ${account} AND kind = 'wallet' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1)
+        WHERE account = ${account} AND kind = 'wallet' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1) AS last_charge
       UNION ALL
       SELECT * FROM (SELECT movement, ${correctedTime('transfers', 'at')} AS at FROM transfers
-        WHERE account = ${account} AND unit = 'usd' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1))
+        WHERE account = ${account} AND unit = 'usd' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1) AS last_transfer) AS last_two
     ORDER BY movement DESC LIMIT 1`
   return (await listRows(db, query))[0]?.at
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { EXPIRED, PERIOD_ROWS_FROM, SIDES } from '../ledger/state/state.ts'
 import type { KeyKind } from '../model/caller.ts'
 import { isOfKind, listRows, RECEIPT_KINDS, TRANSFER_UNITS, unionOfKinds } from './sql.ts'
-import { changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
+import { changeRows, type SqlStore } from './sql-store.ts'
 import type { LedgerDb, ProvedSumsTable } from './tables.ts'
 
 /**
@@ -455,7 +455,7 @@ const PUT_ROW = `INSERT INTO proved_rows (what, row) VALUES (?, ?)
 const PUT_BALANCE = `INSERT INTO proved_balances (bucket, posted_nano) VALUES (?, ?)
   ON CONFLICT (bucket) DO UPDATE SET posted_nano = excluded.posted_nano`
 
-export async function recordProof(file: SqliteFile, { receipt, transfer, issued }: StoredProof): Promise<void> {
+export async function recordProof(file: SqlStore, { receipt, transfer, issued }: StoredProof): Promise<void> {
   await file.atomic([
     { sql: PUT_ROW, rows: Object.entries({ receipt, transfer }) },
     { sql: PUT_BALANCE, rows: [[SIDES.usd.issued, -issued]] },
@@ -467,7 +467,7 @@ const PUT_SUM = `INSERT INTO proved_sums (account, subject, period_start, moveme
   ON CONFLICT (account, subject, period_start) DO UPDATE SET movement = excluded.movement, used_nano = excluded.used_nano`
 
 /** The sum of the receipts up to a movement never changes, so the next proof adds only what came after it. */
-export async function recordSums(file: SqliteFile, sums: readonly ProvedSumsTable[]): Promise<void> {
+export async function recordSums(file: SqlStore, sums: readonly ProvedSumsTable[]): Promise<void> {
   const rows = sums.map((sum) => [
     ...[sum.account, sum.subject, sum.period_start],
     ...[sum.movement, sum.used_nano, sum.period_end],
@@ -479,5 +479,5 @@ const FORGET_SUMS = `DELETE FROM proved_sums WHERE (account, subject, period_sta
   (SELECT account, subject, period_start FROM proved_sums WHERE period_end < ? ORDER BY period_end LIMIT ?)`
 
 /** Deletes sums of periods that ended before. A proof that still needs one adds it up again. */
-export const forgetSums = (file: SqliteFile, before: number, limit: number) =>
+export const forgetSums = (file: SqlStore, before: number, limit: number) =>
   changeRows(file, FORGET_SUMS, [before, limit])

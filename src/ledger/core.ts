@@ -1,5 +1,5 @@
 import type { SettleJournal } from '../db/settle-journal.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { SqliteFile } from '../db/sqlite/worker-messages.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import { quotaOf } from '../../test/fixtures/model/allowance.ts'
 import { settlement } from '../../test/fixtures/model/ending.ts'
-import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
-import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
+import { createStoreDialect } from '../db/kysely-dialect.ts'
+import type { SqlValue } from '../db/sql-store.ts'
 import type { LedgerDb, LedgerTables } from '../db/tables.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
 import type { KeyRow } from '../model/ids.ts'
@@ -67,7 +67,7 @@ it('no statement of a proof reads a whole table, or sorts one', async () => {
   const queries: CompiledQuery[] = []
   const log = (event: LogEvent) => void queries.push(event.query)
   const { file } = bench.database
-  const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
+  const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createStoreDialect(file), log })
   const { proved } = await verifyLedgerState({ db })
   await verifyLedgerState({ db, since: proved })
   const steps = new Set<string>()
@@ -93,7 +93,7 @@ it('the caps of many keys of one account are proved in one reading of its receip
   const costOf = async () => {
     const queries: CompiledQuery[] = []
     const log = (event: LogEvent) => void queries.push(event.query)
-    const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(bench.database.file), log })
+    const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createStoreDialect(bench.database.file), log })
     expect((await verifyLedgerState({ db })).report).toMatchObject({ ok: true })
     const caps = queries.filter(({ sql }) => sql.includes('counted'))
     return {

@@ -3,7 +3,7 @@ import { limitOf } from '../../test/fixtures/ledger/contract-bench.ts'
 import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
 import { findReceipt } from '../db/receipts.ts'
-import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
+import type { SqlValue } from '../db/sql-store.ts'
 
 const bench = useLedger()
 

@@ -2,8 +2,8 @@ import { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
-import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
-import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import { createStoreDialect } from '../db/kysely-dialect.ts'
+import type { SqliteFile } from '../db/sqlite/worker-messages.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import { SIDES } from './state/state.ts'
 import { verifyLedgerState } from './verify.ts'
@@ -73,7 +73,7 @@ describe('verify of a ledger in use', () => {
         }
       },
     }
-    const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(busy) })
+    const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(busy) })
     expect((await verifyLedgerState({ db })).report).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 2 })
     expect(queries).toBeGreaterThanOrEqual(6)
     expect(rowsMost, 'rows of one answer').toBeLessThan(10)

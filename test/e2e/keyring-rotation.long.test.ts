@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openContent } from '../../src/db/content/open-content.ts'
-import type { SqliteFile } from '../../src/db/sqlite/sqlite-file.ts'
+import type { SqlStore } from '../../src/db/sql-store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createKey, DIST, millrace } from '../program/program.mjs'
 import { expectProblem } from '../support/expect-problem.ts'
@@ -49,7 +49,7 @@ const WAYS: Record<string, (keyring: Keyring) => Promise<Variant>> = {
   },
 }
 
-async function content<Answer>(work: (file: SqliteFile) => Promise<Answer>): Promise<Answer> {
+async function content<Answer>(work: (file: SqlStore) => Promise<Answer>): Promise<Answer> {
   const file = await openContent({ path: join(folder, 'content.db'), clock: systemClock })
   return work(file).finally(() => file.close())
 }

@@ -169,7 +169,7 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
       fsync: 'on',
     }
     const pool = {
-      query: () => Promise.resolve({ rows: [{ ...answer, ...over }] }),
+      query: () => Promise.resolve({ rows: [{ ...answer, ...over }], rowCount: 1 }),
       connect: () => Promise.reject(new Error('nothing may be changed')),
     } satisfies PostgresPool & PostgresConnections
     await expectRefusal(installSchema(pool), message)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { openDatabase } from '../../src/db/open-database.ts'
-import { createSqliteDialect } from '../../src/db/sqlite/kysely-dialect.ts'
+import { createStoreDialect } from '../../src/db/kysely-dialect.ts'
 import { oneReadAtATime } from '../../src/db/sqlite/open-sqlite.ts'
 import type { LedgerDb, LedgerTables } from '../../src/db/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -19,8 +19,8 @@ const unwatched = new WeakMap<LedgerDb, LedgerDb>()
 export const openWatchedDatabase: typeof openDatabase = async (options) => {
   const database = await openDatabase(options)
   const file = rememberSent(database.file, sent)
-  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
-  const lowPriorityDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, options.clock)) })
+  const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(file) })
+  const lowPriorityDb = new Kysely<LedgerTables>({ dialect: createStoreDialect(oneReadAtATime(file, options.clock)) })
   unwatched.set(db, database.db)
   unwatched.set(lowPriorityDb, database.lowPriorityDb)
   return { ...database, file, db, lowPriorityDb }

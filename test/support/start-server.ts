@@ -12,7 +12,8 @@ import type { App, Overrides, Serving } from '../../src/app/app.ts'
 import { openApp } from '../../src/app/create-app.ts'
 import { loadSettings } from '../../src/config/load-config.ts'
 import { openContent } from '../../src/db/content/open-content.ts'
-import type { SqliteFile } from '../../src/db/sqlite/sqlite-file.ts'
+import type { SqlStore } from '../../src/db/sql-store.ts'
+import type { SqliteFile } from '../../src/db/sqlite/worker-messages.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { loaded as loadedConfig } from '../fixtures/config/config.ts'
@@ -29,7 +30,7 @@ export interface TestServer {
   readonly app: App
   readonly serving: Serving
   /** The second database, for the queries of a test: the server locks it against other processes. */
-  readonly content: Pick<SqliteFile, 'all' | 'atomic'>
+  readonly content: Pick<SqlStore, 'all' | 'atomic'>
   /** Moves the server's time on: no test waits for an expiry or a limit. */
   advance(ms: number): void
   /** Steps the wall clock alone, forward or back, as an administrator or a broken time server would. */
@@ -120,15 +121,16 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
 
 /** Opens the second database as a house does, and remembers it. */
 function keepContent() {
-  let kept: SqliteFile | undefined
+  let kept: SqlStore | undefined
   return {
-    get content(): SqliteFile {
+    get content(): SqlStore {
       if (kept === undefined) throw new Error('the house has opened no second database')
       return kept
     },
     openContent: async (where: Parameters<typeof openContent>[0]): Promise<SqliteFile> => {
-      kept = await openContent(where)
-      return kept
+      const content = await openContent(where)
+      kept = content
+      return content
     },
   }
 }

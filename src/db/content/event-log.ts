@@ -1,6 +1,6 @@
 import { createTurnstile } from '../../lib/async.ts'
 import { DONE_FRAME } from '../../protocols/sse/frames.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqlStore } from '../sql-store.ts'
 import { findLogSize, findSegmentAfter } from './response-rows.ts'
 import type { ResponseWrite, SealedSegment } from './response-store.ts'
 import { type AccountKey, openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealing.ts'
@@ -90,7 +90,7 @@ class BrokenLog extends Error {
 
 /** Reads a segment at a time, at the reader's pace. Throws where the log is broken. */
 export async function* framesFrom(
-  file: SqliteFile,
+  file: SqlStore,
   { key, name, response }: LoggedResponse,
   { startingAfter, last }: { readonly startingAfter: number; readonly last: number },
 ): AsyncGenerator<Buffer> {
@@ -114,7 +114,7 @@ export interface SentStream {
 }
 
 /** The stream of a log that is as it was sent; undefined when there is none. */
-export async function sentStream(file: SqliteFile, logged: LoggedResponse): Promise<SentStream | undefined> {
+export async function sentStream(file: SqlStore, logged: LoggedResponse): Promise<SentStream | undefined> {
   const size = await findLogSize(file, logged.response)
   if (size === undefined) return undefined
   return {

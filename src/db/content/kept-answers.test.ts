@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqlStore } from '../sql-store.ts'
 import { createKeptAnswers, type KeptAnswersOptions } from './kept-answers.ts'
 import { openContent } from './open-content.ts'
 
@@ -14,7 +14,7 @@ const ACCOUNT = 'acct_seven' as AccountId
 
 let time: number
 let folder: string
-let file: SqliteFile
+let file: SqlStore
 let failures: unknown[]
 
 beforeEach(async () => {

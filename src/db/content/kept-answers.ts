@@ -1,7 +1,7 @@
 import { createQueue } from '../../lib/async.ts'
 import { deriveKey } from '../../lib/crypto.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import { changeRows, findRow, type SqliteFile, type SqlValue } from '../sqlite/sqlite-file.ts'
+import { changeRows, findRow, type SqlStore, type SqlValue } from '../sql-store.ts'
 import type { ContentServices } from './open-content.ts'
 import { insertOwners, OWNER_OF, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
 import { createWriteQueue, inTime } from './write-queue.ts'
@@ -130,7 +130,7 @@ interface AnswerSize {
 }
 
 /** Writes and deletes answers within the bytes that are allowed. */
-async function createAnswerStore(file: SqliteFile, bytesMax: number) {
+async function createAnswerStore(file: SqlStore, bytesMax: number) {
   let bytesUsed = (await findRow<{ bytes: number }>(file, 'SELECT COALESCE(SUM(bytes), 0) AS bytes FROM answers'))!
     .bytes
 

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqlStore } from '../sql-store.ts'
 import { createLockoutKeeper, type LockoutKeeper, listLockouts } from './lockouts.ts'
 import { openContent } from './open-content.ts'
 
 let folder: string
-let file: SqliteFile
+let file: SqlStore
 let keeper: LockoutKeeper
 let now: number
 let writes: number
@@ -19,7 +19,7 @@ beforeEach(async () => {
   now = 1000
   writes = 0
   failures = []
-  const counting: SqliteFile = {
+  const counting: SqlStore = {
     ...file,
     atomic(statements) {
       writes += 1

@@ -1,4 +1,4 @@
-import { type AtomicStatement, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, type SqlStore, statement } from '../sql-store.ts'
 import type { ContentServices } from './open-content.ts'
 
 /**
@@ -22,7 +22,8 @@ const IS_KNOWN = `name >= 'known:' AND name < 'known;'`
 /** Each kind has its own bound, so that short lockouts do not push out what is remembered for months. */
 const BOUNDS = [IS_KNOWN, `NOT (${IS_KNOWN})`].map(
   (kind) => `DELETE FROM lockouts WHERE name IN (SELECT name FROM lockouts WHERE ${kind}
-    ORDER BY until LIMIT max(0, (SELECT count(*) FROM lockouts WHERE ${kind}) - ${LOCKOUTS_MAX}))`,
+    ORDER BY until LIMIT (SELECT CASE WHEN count(*) > ${LOCKOUTS_MAX} THEN count(*) - ${LOCKOUTS_MAX} ELSE 0 END
+      FROM lockouts WHERE ${kind}))`,
 )
 
 /**
@@ -61,5 +62,5 @@ export function createLockoutKeeper({ file, now, onFailure }: ContentServices) {
 }
 
 /** Those that have not ended, read at the start. */
-export const listLockouts = (file: SqliteFile, now: number): Promise<KeptLockout[]> =>
+export const listLockouts = (file: SqlStore, now: number): Promise<KeptLockout[]> =>
   file.all<KeptLockout>('SELECT name, until FROM lockouts WHERE until > ? ORDER BY until', [now])

@@ -1,10 +1,11 @@
 import type { Clock } from '../../lib/clock.ts'
 import { beginsNow, type TimesAhead } from '../clock.ts'
 import type { LedgerMark } from '../meta.ts'
+import { type AtomicStatement, findRow, type SqlStore, statement } from '../sql-store.ts'
 import { quickCheck, wasLeftOpen } from '../sqlite/check-integrity.ts'
 import { type Migration, migrate } from '../sqlite/migrate.ts'
 import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
-import { type AtomicStatement, findRow, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
+import type { SqliteFile } from '../sqlite/worker-messages.ts'
 import { USAGE_SUMS } from './usage-totals.ts'
 
 /**
@@ -253,7 +254,7 @@ const contentMigrations = [
 
 /** What everything that is kept in content.db takes. */
 export interface ContentServices {
-  readonly file: SqliteFile
+  readonly file: SqlStore
   readonly now: () => number
   readonly onFailure: (error: unknown) => void
 }
@@ -281,7 +282,7 @@ interface ContentLedger {
 }
 
 /** Undefined in a new file, and in one of an earlier version. */
-export async function findContentLedger(file: SqliteFile): Promise<ContentLedger | undefined> {
+export async function findContentLedger(file: SqlStore): Promise<ContentLedger | undefined> {
   const sql = `SELECT ledger, receipt, request_id AS requestId, transfer, transfer_at AS transferAt FROM of_ledger`
   const row = await findRow<LedgerMark & { readonly ledger: string }>(file, sql)
   if (row === undefined) return undefined
@@ -294,7 +295,7 @@ const NAME_OWNER = 'INSERT INTO owners (owner, id) VALUES (?, ?)'
 
 /** Makes the file this ledger's. `accounts` are those of an older file, by their row numbers in it. */
 export async function adoptContent(
-  file: SqliteFile,
+  file: SqlStore,
   { ledger, mark }: ContentLedger,
   accounts: readonly { readonly row: number; readonly id: string }[],
 ): Promise<void> {
@@ -308,7 +309,7 @@ const OLDER_OWNERS = `SELECT account FROM answers UNION SELECT account FROM acco
   UNION SELECT account FROM items UNION SELECT account FROM usage_series UNION SELECT account FROM usage_upto`
 
 /** The row numbers by which a file of an earlier version knows its accounts. */
-export const listOlderOwners = async (file: SqliteFile): Promise<number[]> =>
+export const listOlderOwners = async (file: SqlStore): Promise<number[]> =>
   (await file.all<{ account: number }>(OLDER_OWNERS, [])).map(({ account }) => account)
 
 const SAMPLE = 1000
@@ -317,17 +318,17 @@ const NEWEST_REQUESTS = `SELECT * FROM (SELECT request_id, account FROM answers 
     WHERE status IN ('completed', 'incomplete') ORDER BY response DESC LIMIT ${SAMPLE})`
 
 /** The newest requests of an older file with a whole answer, with the row numbers of their accounts. */
-export const listOlderRequests = (file: SqliteFile): Promise<{ request_id: string; account: number }[]> =>
+export const listOlderRequests = (file: SqlStore): Promise<{ request_id: string; account: number }[]> =>
   file.all(NEWEST_REQUESTS, [])
 
 /** How far an older file has counted each account: movement and time of the last receipt. */
-export const listOlderCounts = (file: SqliteFile): Promise<{ account: number; movement: number; closedAt: number }[]> =>
+export const listOlderCounts = (file: SqlStore): Promise<{ account: number; movement: number; closedAt: number }[]> =>
   file.all(`SELECT account, movement, closed_at AS closedAt FROM usage_upto WHERE closed_at > 0 LIMIT ${SAMPLE}`, [])
 
 const MOVE_ON = 'UPDATE of_ledger SET receipt = ?, request_id = ?, transfer = ?, transfer_at = ?'
 
 /** The same file, which records the ledger's position with each write if it has changed, and with `close`. */
-export function withMarks(file: SqliteFile, current: () => LedgerMark): SqliteFile {
+export function withMarks(file: SqlStore, current: () => LedgerMark): SqlStore {
   let noted = current()
   const atomic = async (statements: readonly AtomicStatement[]): Promise<number[]> => {
     const mark = current()

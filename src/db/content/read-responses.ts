@@ -2,7 +2,7 @@ import { isObject } from '../../lib/types.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqlStore } from '../sql-store.ts'
 import { framesFrom, type SentStream, sentStream } from './event-log.ts'
 import {
   type ChainRow,
@@ -177,7 +177,7 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
   }
 }
 
-async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<LinkRow[]> {
+async function linksOf(file: SqlStore, chain: readonly ChainRow[]): Promise<LinkRow[]> {
   const links: LinkRow[] = []
   let some: number[] = []
   let count = 0
@@ -198,7 +198,7 @@ const FETCHED_AT_ONCE = 500
 
 /** The JSON of these items, each opened once however often it is linked; without damaged or deleted ones. */
 async function openItems(
-  file: SqliteFile,
+  file: SqlStore,
   key: AccountKey,
   links: readonly LinkRow[],
 ): Promise<ReadonlyMap<number, Buffer>> {

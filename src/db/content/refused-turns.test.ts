@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqlStore } from '../sql-store.ts'
 import { openContent } from './open-content.ts'
 import { addRefusedTurns, forgetRefusedTurns, type RefusedTurns, readRefusedBefore } from './refused-turns.ts'
 
 let folder: string
-let file: SqliteFile
+let file: SqlStore
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-refused-'))
@@ -51,7 +51,7 @@ it('forgets what lies far back, and tells the same of what came later', async ()
 it('is asked nothing that has to be searched for', async () => {
   await addRefusedTurns(file, [refused(1)])
   const steps: string[] = []
-  const watched: SqliteFile = {
+  const watched: SqlStore = {
     ...file,
     async all(sql, parameters) {
       for (const { detail } of await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters)) steps.push(String(detail))

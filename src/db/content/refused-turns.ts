@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../model/caller.ts'
 import type { ProblemCode } from '../../model/problem.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqlStore } from '../sql-store.ts'
 
 /** Turns of one key refused for the same reason in a quarter of an hour. */
 export interface RefusedTurns {
@@ -27,7 +27,7 @@ const BEGIN = `INSERT INTO refused_turns (series, quarter, total)
 const ADD = `UPDATE refused_turns SET total = total + ?6 WHERE series = ${SERIES} AND quarter >= ?5`
 
 /** Each turn counts for its key and for all keys of its kind. */
-export async function addRefusedTurns(file: SqliteFile, refused: readonly RefusedTurns[]): Promise<void> {
+export async function addRefusedTurns(file: SqlStore, refused: readonly RefusedTurns[]): Promise<void> {
   const names = refused.flatMap(({ account, key, kind, code, quarter, count }) =>
     [ANY_KEY, key].map((of) => ({ name: [account, of, kind, code], quarter, count })),
   )
@@ -51,7 +51,7 @@ const FORGET_NAME = `DELETE FROM refused_series WHERE series = ?1 AND NOT EXISTS
   (SELECT 1 FROM refused_turns WHERE series = ?1)`
 
 /** Deletes the details before a quarter. Later totals do not change. */
-export async function forgetRefusedTurns(file: SqliteFile, before: number): Promise<void> {
+export async function forgetRefusedTurns(file: SqlStore, before: number): Promise<void> {
   for (let after = 0; ; ) {
     const named = await file.all<{ series: number }>(NAMES, [after, SERIES_AT_ONCE])
     const series = named.map((row) => row.series)
@@ -79,17 +79,17 @@ interface RefusedBefore {
   readonly total: number
 }
 
-const BEFORE = `SELECT code, ends.value AS before, SUM(total) AS total
+const BEFORE = `SELECT code, CAST(ends.value AS BIGINT) AS before, SUM(total) AS total
   FROM refused_series CROSS JOIN json_each(?1) AS ends CROSS JOIN refused_turns
     ON refused_turns.series = refused_series.series AND refused_turns.quarter =
-      (SELECT MAX(quarter) FROM refused_turns WHERE series = refused_series.series AND quarter < ends.value)
+      (SELECT MAX(quarter) FROM refused_turns WHERE series = refused_series.series AND quarter < CAST(ends.value AS BIGINT))
   WHERE account = ?2 AND refused_series.key = ?3 AND kind IN (SELECT value FROM json_each(?4))
   GROUP BY code, ends.value`
 
 const KINDS: readonly KeyKind[] = ['wallet', 'builder']
 
 export function readRefusedBefore(
-  file: SqliteFile,
+  file: SqlStore,
   { account, key = ANY_KEY, kind }: RefusedFilter,
   quarters: readonly number[],
 ): Promise<RefusedBefore[]> {

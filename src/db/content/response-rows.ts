@@ -1,5 +1,5 @@
 import type { RequestId } from '../../model/ids.ts'
-import { changeRows, findRow, type SqliteFile } from '../sqlite/sqlite-file.ts'
+import { changeRows, findRow, type SqlStore } from '../sql-store.ts'
 import type { OwnerRow, SealedPart } from './sealing.ts'
 
 /** As `status` of a response spells it. */
@@ -20,15 +20,15 @@ interface Named {
 const SHOWN = 'SELECT response, status, log FROM responses WHERE account = ? AND id = ? AND expires_at > ?'
 
 /** A response that is neither expired nor deleted. */
-export const findShown = (file: SqliteFile, { owner, id, now }: Named & { readonly now: number }) =>
+export const findShown = (file: SqlStore, { owner, id, now }: Named & { readonly now: number }) =>
   findRow<ResponseRow>(file, SHOWN, owner, id, now)
 
-export const findObject = (file: SqliteFile, response: number) =>
+export const findObject = (file: SqlStore, response: number) =>
   findRow<SealedPart>(file, 'SELECT encoding, raw_bytes, sealed FROM response_objects WHERE response = ?', response)
 
 const FACTS = 'SELECT facts, as_sent FROM responses WHERE request_id = ? AND facts IS NOT NULL'
 
-export const findFacts = (file: SqliteFile, requestId: RequestId) =>
+export const findFacts = (file: SqlStore, requestId: RequestId) =>
   findRow<{ facts: string; as_sent: 0 | 1 }>(file, FACTS, requestId)
 
 const SENT = `SELECT response, id FROM responses
@@ -36,12 +36,12 @@ const SENT = `SELECT response, id FROM responses
 
 /** The response of this request with the log of its stream as it was sent. */
 export const findSent = (
-  file: SqliteFile,
+  file: SqlStore,
   { owner, requestId, now }: { owner: OwnerRow; requestId: RequestId; now: number },
 ) => findRow<{ response: number; id: string }>(file, SENT, requestId, owner, now)
 
 /** The bytes and the last number of a log; undefined when there is none. */
-export const findLogSize = (file: SqliteFile, response: number) =>
+export const findLogSize = (file: SqlStore, response: number) =>
   findRow<{ bytes: number; last: number }>(
     file,
     'SELECT SUM(raw_bytes) AS bytes, MAX(to_sequence) AS last FROM events WHERE response = ? HAVING COUNT(*) > 0',
@@ -63,7 +63,7 @@ const CHAIN = `WITH RECURSIVE chain (response, parent, items, item_bytes, depth)
   SELECT response, items, item_bytes FROM chain ORDER BY depth DESC`
 
 /** From the first response of the chain to this one; one more than `lengthMax` when it is longer. */
-export const listChain = (file: SqliteFile, response: number, lengthMax: number): Promise<ChainRow[]> =>
+export const listChain = (file: SqlStore, response: number, lengthMax: number): Promise<ChainRow[]> =>
   file.all<ChainRow>(CHAIN, [response, lengthMax])
 
 interface SegmentRow extends SealedPart {
@@ -75,13 +75,13 @@ const SEGMENT = `SELECT from_sequence, to_sequence, encoding, raw_bytes, sealed 
   WHERE response = ? AND to_sequence > ? ORDER BY to_sequence LIMIT 1`
 
 /** The next segment with frames after this number. */
-export const findSegmentAfter = (file: SqliteFile, response: number, sequence: number) =>
+export const findSegmentAfter = (file: SqlStore, response: number, sequence: number) =>
   findRow<SegmentRow>(file, SEGMENT, response, sequence)
 
 const STATES = `SELECT r.account AS owner, r.id AS id, r.status AS status FROM json_each(?) list
-  CROSS JOIN responses r ON r.account = list.value ->> 0 AND r.id = list.value ->> 1`
+  CROSS JOIN responses r ON r.account = CAST(list.value ->> 0 AS BIGINT) AND r.id = list.value ->> 1`
 
-export const listStates = (file: SqliteFile, named: readonly (readonly [owner: OwnerRow, id: string])[]) =>
+export const listStates = (file: SqlStore, named: readonly (readonly [owner: OwnerRow, id: string])[]) =>
   file.all<Named & { status: ResponseStatus }>(STATES, [JSON.stringify(named)])
 
 /** A reference of a response to an item. */
@@ -92,22 +92,22 @@ export interface LinkRow {
 
 const LINKS = `SELECT l.item AS item, i.bytes AS bytes
   FROM json_each(?) list
-  CROSS JOIN response_items l ON l.response = list.value
+  CROSS JOIN response_items l ON l.response = CAST(list.value AS BIGINT)
   CROSS JOIN items i ON i.item = l.item
   ORDER BY list.key, l.side, l.position`
 
-export const listLinks = (file: SqliteFile, responses: readonly number[]) =>
+export const listLinks = (file: SqlStore, responses: readonly number[]) =>
   file.all<LinkRow>(LINKS, [JSON.stringify(responses)])
 
 const OUTPUT = `SELECT l.item AS item, i.bytes AS bytes FROM response_items l CROSS JOIN items i ON i.item = l.item
   WHERE l.response = ? AND l.side = 1 ORDER BY l.position`
 
-export const listOutput = (file: SqliteFile, response: number) => file.all<LinkRow>(OUTPUT, [response])
+export const listOutput = (file: SqlStore, response: number) => file.all<LinkRow>(OUTPUT, [response])
 
 const ITEMS = `SELECT i.item AS item, i.digest AS digest, i.encoding AS encoding, i.raw_bytes AS raw_bytes, i.sealed AS sealed
-  FROM json_each(?) list CROSS JOIN items i ON i.item = list.value`
+  FROM json_each(?) list CROSS JOIN items i ON i.item = CAST(list.value AS BIGINT)`
 
-export const listItems = (file: SqliteFile, items: readonly number[]) =>
+export const listItems = (file: SqlStore, items: readonly number[]) =>
   file.all<SealedPart & { item: number; digest: string }>(ITEMS, [JSON.stringify(items)])
 
 export interface NamedItemRow extends LinkRow {
@@ -126,7 +126,7 @@ const NAMED = `SELECT i.id AS id, i.item AS item, i.bytes AS bytes, i.raw_bytes 
 
 /** Items by the digests of their ids, as long as a response that is not expired has them. */
 export const listNamed = (
-  file: SqliteFile,
+  file: SqlStore,
   { owner, ids, now }: { owner: OwnerRow; ids: readonly string[]; now: number },
 ) => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now])
 
@@ -135,10 +135,10 @@ export const slicesOf = <Entry>(list: readonly Entry[], size: number): Entry[][]
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
 
 const THERE = `SELECT i.account AS owner, i.digest AS digest FROM json_each(?) list
-  CROSS JOIN items i ON i.account = list.value ->> 0 AND i.digest = list.value ->> 1`
+  CROSS JOIN items i ON i.account = CAST(list.value ->> 0 AS BIGINT) AND i.digest = list.value ->> 1`
 
 /** Of these items, those that exist. */
-export const listThere = (file: SqliteFile, named: readonly (readonly [owner: OwnerRow, digest: string])[]) =>
+export const listThere = (file: SqlStore, named: readonly (readonly [owner: OwnerRow, digest: string])[]) =>
   file.all<{ owner: OwnerRow; digest: string }>(THERE, [JSON.stringify(named)])
 
 /**
@@ -162,21 +162,21 @@ export interface GoingRow {
   readonly items: number
 }
 
-export const listToGo = (file: SqliteFile, until: number, limit: number) => file.all<GoingRow>(TO_GO, [until, limit])
+export const listToGo = (file: SqlStore, until: number, limit: number) => file.all<GoingRow>(TO_GO, [until, limit])
 
 const END = 'DELETE FROM responses WHERE response = ? AND children = 0'
 
 /** Returns how many were deleted: none that has got a child meanwhile. */
-export const endResponses = (file: SqliteFile, going: readonly GoingRow[]) =>
+export const endResponses = (file: SqlStore, going: readonly GoingRow[]) =>
   changeRows(file, END, ...going.map(({ response }) => [response]))
 
-const STORED_BYTES = 'SELECT bytes FROM state_size WHERE one = 1'
+const STORED_BYTES = 'SELECT COALESCE(SUM(bytes), 0) AS bytes FROM state_size WHERE one > 0'
 
 /** One after the other, while all responses take more than `bytes`. */
-export const endWhileMoreThan = (file: SqliteFile, going: readonly GoingRow[], bytes: number) =>
+export const endWhileMoreThan = (file: SqlStore, going: readonly GoingRow[], bytes: number) =>
   changeRows(file, `${END} AND (${STORED_BYTES}) > ?`, ...going.map(({ response }) => [response, bytes]))
 
-export const findStoredBytes = async (file: SqliteFile): Promise<number> =>
+export const findStoredBytes = async (file: SqlStore): Promise<number> =>
   (await findRow<{ bytes: number }>(file, STORED_BYTES))!.bytes
 
 /** Hides a response that other ones may continue. */
@@ -185,18 +185,18 @@ const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
 const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
 
 /** Hides a response. The sweep deletes it once it has no children. False when there was none to hide. */
-export const hideResponse = async (file: SqliteFile, { owner, id, now }: Named & { readonly now: number }) =>
+export const hideResponse = async (file: SqlStore, { owner, id, now }: Named & { readonly now: number }) =>
   (await changeRows(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [owner, id, now])) > 0
 
 /** Hides a response, and drops the ending that recovery would charge from. */
-export const disownResponse = (file: SqliteFile, { owner, id }: Named) =>
+export const disownResponse = (file: SqlStore, { owner, id }: Named) =>
   changeRows(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [owner, id])
 
 const ALL_OF_ACCOUNT = 'SELECT response, id FROM responses WHERE account = ? AND id > ? ORDER BY id LIMIT ?'
 const HIDDEN_AT_ONCE = 500
 
 /** Hides all responses of an account, a slice at a time, and fails the running ones. */
-export async function hideAll(file: SqliteFile, owner: OwnerRow): Promise<void> {
+export async function hideAll(file: SqlStore, owner: OwnerRow): Promise<void> {
   for (let after = ''; ; ) {
     const rows = await file.all<{ response: number; id: string }>(ALL_OF_ACCOUNT, [owner, after, HIDDEN_AT_ONCE])
     if (rows.length === 0) return
@@ -206,5 +206,5 @@ export async function hideAll(file: SqliteFile, owner: OwnerRow): Promise<void> 
   }
 }
 
-export const failRunning = (file: SqliteFile) =>
+export const failRunning = (file: SqlStore) =>
   changeRows(file, "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'", [])

@@ -1,5 +1,5 @@
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import type { AtomicStatement, SqlStore, SqlValue } from '../sql-store.ts'
 import type { ContentServices } from './open-content.ts'
 import {
   endResponses,
@@ -34,7 +34,7 @@ export interface ResponseServices extends ContentServices {
 type ResponseStore = ReturnType<typeof createResponseStore>
 
 /** Writes stored responses, one group at a time, and makes room for them. */
-export function createResponseStore(file: SqliteFile, bytesMax: number) {
+export function createResponseStore(file: SqlStore, bytesMax: number) {
   const closed = new Set<AccountId>()
   const queue = createWriteQueue<ResponseWrite, WriteOutcome>({
     bytesOf: bytesOfWrite,
@@ -91,7 +91,7 @@ function itemsByReference({ items, input, output }: ResponseWrite): string[] {
 }
 
 /** What the writes of a group refer to, as far as it exists. */
-async function findReferences(file: SqliteFile, group: readonly ResponseWrite[]) {
+async function findReferences(file: SqlStore, group: readonly ResponseWrite[]) {
   const responses = group.flatMap(({ key, id, fresh }) =>
     (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.owner, name] as const),
   )
@@ -243,7 +243,7 @@ const LINKS_AT_ONCE = 5000
 const EVER = Number.MAX_SAFE_INTEGER
 
 /** False when there is not enough room even without everything that may be deleted. */
-export async function makeRoom(file: SqliteFile, bytes: number, bytesMax: number): Promise<boolean> {
+export async function makeRoom(file: SqlStore, bytes: number, bytesMax: number): Promise<boolean> {
   for (;;) {
     if ((await findStoredBytes(file)) + bytes <= bytesMax) return true
     const going = await listFewToGo(file, EVER)
@@ -252,12 +252,12 @@ export async function makeRoom(file: SqliteFile, bytes: number, bytesMax: number
 }
 
 /** Deletes a few expired responses. Returns how many. */
-export async function endExpired(file: SqliteFile, now: number): Promise<number> {
+export async function endExpired(file: SqlStore, now: number): Promise<number> {
   const going = await listFewToGo(file, now)
   return going.length === 0 ? 0 : endResponses(file, going)
 }
 
-async function listFewToGo(file: SqliteFile, until: number): Promise<GoingRow[]> {
+async function listFewToGo(file: SqlStore, until: number): Promise<GoingRow[]> {
   let links = 0
   return (await listToGo(file, until, ENDED_AT_ONCE)).filter(({ items }, at) => {
     links += items

@@ -6,7 +6,7 @@ import { createLruMap } from '../../lib/collections.ts'
 import { deriveKey, NONCE_BYTES, openNow, SEAL_BYTES, sealNow } from '../../lib/crypto.ts'
 import type { Brand } from '../../lib/types.ts'
 import type { AccountId } from '../../model/ids.ts'
-import { type AtomicStatement, changeRows, findRow, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeRows, findRow, type SqlStore, statement } from '../sql-store.ts'
 
 export type AccountKey = ReturnType<typeof keysOf>
 
@@ -26,7 +26,7 @@ export function createAccountKeys({
   file,
   sealingKeys,
 }: {
-  readonly file: SqliteFile
+  readonly file: SqlStore
   readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
 }) {
   const wrapping = new Map(sealingKeys.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
@@ -121,13 +121,13 @@ const INSERT = `INSERT INTO account_keys (account, name, ring_key, sealed_as, wr
 const REWRAP = 'UPDATE account_keys SET ring_key = ?, wrapped = ? WHERE name = ?'
 
 /** After this nothing of the account can be read. */
-export const destroyKey = (file: SqliteFile, owner: OwnerRow) =>
+export const destroyKey = (file: SqlStore, owner: OwnerRow) =>
   changeRows(file, 'DELETE FROM account_keys WHERE account = ?', [owner])
 
 const NAMES = `SELECT k.account AS owner, k.name AS name FROM json_each(?) list
-  CROSS JOIN account_keys k ON k.account = list.value`
+  CROSS JOIN account_keys k ON k.account = CAST(list.value AS BIGINT)`
 
-export const listKeyNames = (file: SqliteFile, owners: readonly OwnerRow[]) =>
+export const listKeyNames = (file: SqlStore, owners: readonly OwnerRow[]) =>
   file.all<{ owner: OwnerRow; name: string }>(NAMES, [JSON.stringify(owners)])
 
 /**
@@ -145,7 +145,7 @@ export const insertOwners = (accounts: readonly AccountId[]): AtomicStatement =>
   rows: [...new Set(accounts)].map((account) => [account]),
 })
 
-export const findOwner = async (file: SqliteFile, account: AccountId): Promise<OwnerRow | undefined> =>
+export const findOwner = async (file: SqlStore, account: AccountId): Promise<OwnerRow | undefined> =>
   (await findRow<{ owner: OwnerRow }>(file, 'SELECT owner FROM owners WHERE id = ?', account))?.owner
 
 /** A key of the keyring that seals content. */

@@ -2,7 +2,7 @@ import { createByteBudget } from '../../lib/bytes.ts'
 import { isObject } from '../../lib/types.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { tryParse } from '../../protocols/json/bytes.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { SqlStore } from '../sql-store.ts'
 import { sealLog } from './event-log.ts'
 import type { ContentServices } from './open-content.ts'
 import { readResponses } from './read-responses.ts'
@@ -226,7 +226,7 @@ async function prepareEmpty(
 }
 
 /** Digests all items, and seals those that are not stored yet. */
-async function prepareFinish(file: SqliteFile, key: AccountKey, response: EndedResponse): Promise<ResponseWrite> {
+async function prepareFinish(file: SqlStore, key: AccountKey, response: EndedResponse): Promise<ResponseWrite> {
   const id = digestId(key, 'response', response.id)
   const input = await digestItems(key, response.input)
   const output = await prepareOutput(key, response.output)
@@ -258,7 +258,7 @@ async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {
   })
 }
 
-async function findKnown(file: SqliteFile, { owner }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
+async function findKnown(file: SqlStore, { owner }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
   for (const some of slicesOf(digests, ITEMS_AT_ONCE)) {
     const named = some.map((digest) => [owner, digest] as const)

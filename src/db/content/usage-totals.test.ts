@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AccountId } from '../../model/ids.ts'
-import { UnexpectedChanges } from '../sqlite/failure.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { type SqlStore, UnexpectedChanges } from '../sql-store.ts'
 import { openContent } from './open-content.ts'
 import {
   addUsage,
@@ -22,7 +21,7 @@ const ACCOUNT = 'acct_seven' as AccountId
 const OTHER = 'acct_eight' as AccountId
 const ALL = { since: 0, limit: 100 }
 let folder: string
-let file: SqliteFile
+let file: SqlStore
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-usage-'))
@@ -106,7 +105,7 @@ it('is forgotten account by account', async () => {
 it('fits no ledger from the first step of being forgotten, wherever that is interrupted', async () => {
   await add(0, 1, closed(10))
   let writes = 0
-  const dying: SqliteFile = {
+  const dying: SqlStore = {
     ...file,
     async atomic(statements) {
       if (++writes === 2) throw new Error('killed')
@@ -122,7 +121,7 @@ const KNOWN_SCANS = [/VIRTUAL TABLE INDEX/]
 
 it('is asked nothing that has to be searched for', async () => {
   const searched: string[] = []
-  const watched: SqliteFile = {
+  const watched: SqlStore = {
     ...file,
     async all(sql, parameters) {
       for (const { detail } of await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters)) {

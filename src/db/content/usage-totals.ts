@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../model/caller.ts'
 import type { AccountId } from '../../model/ids.ts'
-import { type AtomicStatement, changeRows, findRow, type SqliteFile, type SqlValue } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeRows, findRow, type SqlStore, type SqlValue } from '../sql-store.ts'
 import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './sealing.ts'
 
 /** The key, model and kind of a series. A key has one kind, so its series name both. */
@@ -106,24 +106,24 @@ interface CountedAccount extends CountedUpTo {
   readonly account: AccountId
 }
 
-const FIND_UPTO = `SELECT owners.id AS account, movement, closed_at AS closedAt FROM json_each(?) list
+const FIND_UPTO = `SELECT owners.id AS account, movement, closed_at AS "closedAt" FROM json_each(?) list
   CROSS JOIN owners ON owners.id = list.value CROSS JOIN usage_upto ON usage_upto.account = owners.owner`
 
 export async function findCountedUpTo(
-  file: SqliteFile,
+  file: SqlStore,
   accounts: readonly AccountId[],
 ): Promise<ReadonlyMap<AccountId, CountedUpTo>> {
   const rows = await file.all<CountedAccount>(FIND_UPTO, [JSON.stringify(accounts)])
   return new Map(rows.map(({ account, ...upTo }) => [account, upTo]))
 }
 
-const LIST_UPTO = `SELECT usage_upto.account AS owner, owners.id AS account, movement, closed_at AS closedAt
+const LIST_UPTO = `SELECT usage_upto.account AS owner, owners.id AS account, movement, closed_at AS "closedAt"
   FROM usage_upto CROSS JOIN owners ON owners.owner = usage_upto.account
   WHERE usage_upto.account > ? ORDER BY usage_upto.account LIMIT ?`
 
 /** In pages. The ledger may no longer have these accounts. */
 export const listCountedUpTo = (
-  file: SqliteFile,
+  file: SqlStore,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<(CountedAccount & { readonly owner: OwnerRow })[]> => file.all(LIST_UPTO, [after, limit])
 
@@ -139,13 +139,14 @@ type NewestRow = { readonly place: number; readonly series: number } & (
 const FIND_NEWEST = `SELECT list.key AS place, usage_series.series AS series, quarter, ${COLUMNS}
   FROM json_each(?) AS list
   CROSS JOIN owners ON owners.id = list.value ->> 0
-  CROSS JOIN usage_series ON account = owners.owner AND level = list.value ->> 1 AND usage_series.key = list.value ->> 2
+  CROSS JOIN usage_series ON account = owners.owner AND level = list.value ->> 1 AND usage_series.key = CAST(list.value ->> 2 AS BIGINT)
     AND model = list.value ->> 3 AND kind = list.value ->> 4
   LEFT JOIN usage ON usage.series = usage_series.series
     AND quarter = (SELECT MAX(quarter) FROM usage WHERE usage.series = usage_series.series)`
 
 const NAME_SERIES = `INSERT INTO usage_series (series, account, level, key, model, kind, last_at) VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7)
-  ON CONFLICT (series) DO UPDATE SET last_at = MAX(last_at, excluded.last_at)`
+  ON CONFLICT (series) DO UPDATE SET
+    last_at = CASE WHEN usage_series.last_at > excluded.last_at THEN usage_series.last_at ELSE excluded.last_at END`
 
 const VALUES = `(?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})`
 const SET_TOTAL = `INSERT INTO usage (series, quarter, ${COLUMNS}) VALUES ${VALUES}
@@ -171,7 +172,7 @@ const GO_ON = `UPDATE usage_upto SET movement = ?, closed_at = ? WHERE account =
  * what is read here first is unchanged at the commit.
  */
 export async function addUsage(
-  file: SqliteFile,
+  file: SqlStore,
   slices: readonly { readonly account: AccountId; readonly from: CountedUpTo; readonly to: CountedUpTo }[],
   closed: readonly ClosedUsage[],
 ): Promise<void> {
@@ -198,7 +199,7 @@ export async function addUsage(
  * For each series its row of `usage_series`, the rows of its newest quarter and new ones, and usage before its newest
  * quarter, if a clock was wrong: that is added to every later row.
  */
-async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]) {
+async function continueTotals(file: SqlStore, usage: readonly SeriesUsage[]) {
   const names = usage.map(({ account, name: { level, key, model, kind } }) => [account, level, key, model, kind])
   const newest = await file.all<NewestRow>(FIND_NEWEST, [JSON.stringify(names)])
   const found = new Map(newest.map((row) => [row.place, row]))
@@ -227,7 +228,7 @@ const NOTHING_USED: Sums = [...USAGE_COUNTS.map(() => 0), ...USAGE_AMOUNTS.map((
 const SERIES_OF = 'SELECT series FROM usage_series WHERE account = ? ORDER BY series'
 
 /** Deletes an account's usage to count it again. Series by series, so that reads do not wait for all of them. */
-export async function forgetUsage(file: SqliteFile, account: AccountId): Promise<void> {
+export async function forgetUsage(file: SqlStore, account: AccountId): Promise<void> {
   const owner = await findOwner(file, account)
   if (owner === undefined) return
   // No receipt closed at -1: if this stops halfway, the rest fits no ledger.
@@ -265,14 +266,14 @@ function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
 }
 
 /** For a filter that names everything its level distinguishes. */
-export function findSeries(file: SqliteFile, filter: SeriesFilter): Promise<UsageSeries | undefined> {
+export function findSeries(file: SqlStore, filter: SeriesFilter): Promise<UsageSeries | undefined> {
   const { sql, values } = conditionsOf(filter)
   return findRow(file, `SELECT ${SERIES_COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, ...values)
 }
 
 /** Series used since then, newest keys first. */
 export function listSeries(
-  file: SqliteFile,
+  file: SqlStore,
   filter: SeriesFilter,
   { since, limit }: { readonly since: number; readonly limit: number },
 ): Promise<UsageSeries[]> {
@@ -289,23 +290,23 @@ interface UsageBefore extends UsageSums {
 }
 
 /** The usage of any range is the difference of two rows, each found by two index lookups. */
-const BEFORE = `SELECT named.value AS series, ends.value AS before, ${USAGE_SUMS.join(', ')}
+const BEFORE = `SELECT usage.series AS series, CAST(ends.value AS BIGINT) AS before, ${USAGE_SUMS.join(', ')}
   FROM json_each(?) AS named CROSS JOIN json_each(?) AS ends CROSS JOIN usage
-    ON usage.series = named.value
-    AND usage.quarter = (SELECT MAX(quarter) FROM usage WHERE series = named.value AND quarter < ends.value)`
+    ON usage.series = CAST(named.value AS BIGINT)
+    AND usage.quarter = (SELECT MAX(quarter) FROM usage WHERE series = CAST(named.value AS BIGINT) AND quarter < CAST(ends.value AS BIGINT))`
 
 export const readUsageBefore = (
-  file: SqliteFile,
+  file: SqlStore,
   series: readonly number[],
   quarters: readonly number[],
 ): Promise<UsageBefore[]> => file.all<UsageBefore>(BEFORE, [JSON.stringify(series), JSON.stringify(quarters)])
 
 const LAST_OF_KEYS = `SELECT usage_series.key AS key, last_at FROM json_each(?2) AS keys
-  CROSS JOIN usage_series ON account = ${OWNER_OF('?1')} AND level = 'key' AND usage_series.key = keys.value`
+  CROSS JOIN usage_series ON account = ${OWNER_OF('?1')} AND level = 'key' AND usage_series.key = CAST(keys.value AS BIGINT)`
 
 /** When the last request of each of these keys ended; absent for unused keys. */
 export async function lastUsedOf(
-  file: SqliteFile,
+  file: SqlStore,
   account: AccountId,
   keys: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {

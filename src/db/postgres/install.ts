@@ -1,6 +1,6 @@
 // No server uses PostgreSQL yet: only tests and benches do.
 
-import type { PostgresConnections, PostgresPool } from './pool.ts'
+import { inTransaction, type PostgresConnections, type PostgresPool } from './pool.ts'
 import { CREATE_FUNCTIONS, ENTRIES, FUNCTIONS_SCHEMA, TABLE_CHANGES, TABLES_SCHEMA } from './schema.ts'
 
 /** The database cannot be used. The message tells the operator what to do. */
@@ -22,8 +22,11 @@ interface InstallOptions {
  */
 export async function installSchema(pool: PostgresConnections, options: InstallOptions = {}): Promise<void> {
   await checkServer(pool, options)
-  for (let isDone = false; !isDone; ) isDone = await inTransaction(pool, changeOnce)
+  for (let isDone = false; !isDone; ) isDone = await inTransaction(pool, BEGIN, changeOnce)
 }
+
+// What is looked at after the lock must be newer than the wait for it.
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 
 /** Applies the next change. True when there was none. */
 async function changeOnce(transaction: PostgresPool): Promise<boolean> {
@@ -102,30 +105,4 @@ async function checkServer(db: PostgresPool, { mayLoseCommits = false }: Install
   const lossy = commits === 'off' ? 'synchronous_commit' : fsync === 'off' ? 'fsync' : undefined
   if (lossy !== undefined && !mayLoseCommits)
     throw new PostgresUnusable(`${lossy} is off: a power failure would lose charges. Set ${lossy} to on.`)
-}
-
-async function inTransaction<Result>(
-  pool: PostgresConnections,
-  work: (transaction: PostgresPool) => Promise<Result>,
-): Promise<Result> {
-  const connection = await pool.connect()
-  let failure: Error | undefined
-  const onError = (error: Error) => {
-    failure = error
-  }
-  connection.on('error', onError)
-  try {
-    // What is looked at after the lock must be newer than the wait for it.
-    await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED')
-    const result = await work(connection)
-    await connection.query('COMMIT')
-    return result
-  } catch (error) {
-    failure ??= error instanceof Error ? error : new Error(String(error))
-    throw error
-  } finally {
-    connection.off('error', onError)
-    // A connection in an unknown state is closed, which undoes the transaction.
-    connection.release(failure)
-  }
 }

@@ -3,7 +3,10 @@ import { FUNCTIONS_SCHEMA } from './schema.ts'
 
 /** The part of a driver that the ledger uses: the `Pool` of `pg` fits. The program has no such dependency yet. */
 export interface PostgresPool {
-  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
+  query(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Record<string, unknown>[]; readonly rowCount: number | null }>
 }
 
 /** For transactions of several queries. */
@@ -63,3 +66,32 @@ export async function callLedger<Result>(
 
 export const asJson = (value: unknown): string =>
   JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? String(each) : each))
+
+/** Runs `work` between `begin` and COMMIT. An error undoes it. */
+export async function inTransaction<Result>(
+  pool: PostgresConnections,
+  begin: string,
+  work: (transaction: PostgresPool) => Promise<Result>,
+): Promise<Result> {
+  const connection = await pool.connect()
+  let failure: Error | undefined
+  const onError = (error: Error) => {
+    failure = error
+  }
+  connection.on('error', onError)
+  try {
+    await connection.query(begin)
+    const result = await work(connection)
+    await connection.query('COMMIT')
+    return result
+  } catch (error) {
+    // A connection that does not take this is closed, which undoes the transaction too.
+    await connection.query('ROLLBACK').catch((broken: Error) => {
+      failure ??= broken
+    })
+    throw error
+  } finally {
+    connection.off('error', onError)
+    connection.release(failure)
+  }
+}

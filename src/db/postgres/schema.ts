@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { OPERATOR_FUNCTIONS, VERIFY_FUNCTIONS } from './operator.ts'
 import { PERIOD_FUNCTIONS } from './periods.ts'
+import { CONTENT_TABLES, PEOPLE_TABLES, SIGNAL_TABLES } from './tables.ts'
+import { COMPATIBILITY_FUNCTIONS } from './translate.ts'
 import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS, LIMIT_FUNCTIONS } from './turns.ts'
 
 /**
@@ -13,7 +15,7 @@ CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
 
 CREATE TABLE accounts (
   row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  id text NOT NULL UNIQUE,
+  id text COLLATE "C" NOT NULL UNIQUE,
   email text NOT NULL UNIQUE,
   status text NOT NULL CHECK (status IN ('active', 'suspended', 'closed')),
   created_at bigint NOT NULL,
@@ -29,7 +31,7 @@ CREATE TABLE buckets (
   unit text NOT NULL CHECK (unit IN ('usd', 'quota')),
   kind text NOT NULL CHECK (kind IN ('wallet', 'window', 'system')),
   account bigint REFERENCES accounts (row),
-  subject text NOT NULL,
+  subject text COLLATE "C" NOT NULL,
   period_start bigint,
   period_end bigint,
   closed_at bigint,
@@ -48,6 +50,8 @@ CREATE INDEX live_buckets_of_account ON buckets (account) WHERE closed_at IS NUL
 CREATE UNIQUE INDEX one_wallet_an_account ON buckets (account) WHERE kind = 'wallet';
 
 -- Only 'external' keeps a balance: operators' transfers are few, and each is bounded by their sum.
+INSERT INTO meta (name, value) VALUES ('ledger_id', replace(gen_random_uuid()::text, '-', ''));
+
 INSERT INTO buckets (row, unit, kind, subject) VALUES
   (1, 'usd', 'system', 'external'), (2, 'usd', 'system', 'revenue'),
   (-11, 'quota', 'system', 'issued'), (-12, 'quota', 'system', 'used'), (-13, 'quota', 'system', 'expired');
@@ -342,6 +346,7 @@ const FUNCTIONS = [
   OPERATOR_FUNCTIONS,
   NODE_FUNCTIONS,
   VERIFY_FUNCTIONS,
+  COMPATIBILITY_FUNCTIONS,
 ].join('\n')
 
 export const TABLES_SCHEMA = 'millrace'
@@ -350,7 +355,14 @@ export const TABLES_SCHEMA = 'millrace'
  * The changes of the tables, in order, each in a transaction of its own. The previous version runs beside the new one: a change
  * adds, and what it replaces goes one version later.
  */
-export const TABLE_CHANGES: readonly string[] = [POSTGRES_SCHEMA]
+export const TABLE_CHANGES: readonly string[] = [
+  [POSTGRES_SCHEMA, PEOPLE_TABLES, SIGNAL_TABLES, CONTENT_TABLES].join('\n'),
+]
+
+/** Of all versions, with the views. */
+export const TABLE_NAMES: readonly string[] = TABLE_CHANGES.flatMap((change) =>
+  [...change.matchAll(/^CREATE (?:TABLE|VIEW) (\w+)/gm)].map(([, name]) => name!),
+)
 
 const createFunctions = (schema: string) => `
 CREATE SCHEMA ${schema};

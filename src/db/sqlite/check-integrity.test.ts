@@ -2,10 +2,10 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SqlStore } from '../sql-store.ts'
 import { checkIntegrity } from './check-integrity.ts'
 import { isDamage } from './failure.ts'
 import { openSqlite } from './open-sqlite.ts'
-import type { SqliteFile } from './sqlite-file.ts'
 
 const PAGE = 4096
 const [INTERIOR_TABLE, LEAF_TABLE, LEAF_INDEX] = [5, 13, 10]
@@ -15,7 +15,7 @@ let sound: Buffer
 const roots: Record<string, number> = {}
 
 /** Tables with and without row numbers, indexes of two columns, long values on pages of their own, and pages that are free. */
-async function fill(file: SqliteFile): Promise<void> {
+async function fill(file: SqlStore): Promise<void> {
   const list = Array.from({ length: 3000 }, (_, at) => at)
   await file.atomic([
     {
@@ -141,7 +141,7 @@ async function findingsOf(bytes: Buffer): Promise<readonly string[]> {
   const path = join(folder, 'damaged.db')
   rmSync(path, { force: true })
   writeFileSync(path, bytes)
-  let file: SqliteFile | undefined
+  let file: SqlStore | undefined
   try {
     file = await openSqlite({ path })
     const report = await checkIntegrity(file, path)

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { SqliteFailure } from './failure.ts'
-import type { SqliteFile } from './sqlite-file.ts'
+import { SqlFailure, type SqlStore } from '../sql-store.ts'
 
 /** The tests use the built one in dist/. */
 const CHECKER = fileURLToPath(
@@ -29,7 +28,7 @@ const AUTOCHECKPOINT_PAGES = 1000
  * all cells. The worker goes on: its writes stay in the write-ahead log while another process reads the file, which
  * therefore does not change. The worker is blocked only by two checkpoints.
  */
-export async function checkIntegrity(file: SqliteFile, path: string): Promise<IntegrityReport> {
+export async function checkIntegrity(file: SqlStore, path: string): Promise<IntegrityReport> {
   await file.all('PRAGMA wal_autocheckpoint = 0', [])
   try {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -90,8 +89,8 @@ export const wasLeftOpen = (path: string): boolean =>
   ['-wal', '-journal'].some((log) => (statSync(`${path}${log}`, { throwIfNoEntry: false })?.size ?? 0) > 0)
 
 /** Reads every page once and throws if the structure is damaged. Indexes are not compared with their tables. */
-export async function quickCheck(file: SqliteFile): Promise<void> {
+export async function quickCheck(file: SqlStore): Promise<void> {
   const [row] = await file.all<{ quick_check: string }>('PRAGMA quick_check(1)', [])
   if (row?.quick_check === 'ok') return
-  throw new SqliteFailure(`quick_check: ${row?.quick_check ?? 'no answer'}`, 'SQLITE_CORRUPT')
+  throw new SqlFailure(`quick_check: ${row?.quick_check ?? 'no answer'}`, 'SQLITE_CORRUPT')
 }

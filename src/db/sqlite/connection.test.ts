@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SqlFailure, type SqlValue } from '../sql-store.ts'
 import { openDriver, type SqliteDriver } from './connection.ts'
-import { DatabaseLocked, SqliteFailure } from './failure.ts'
-import type { SqlValue } from './sqlite-file.ts'
+import { DatabaseLocked } from './failure.ts'
 
 let folder: string
 let driver: SqliteDriver
@@ -43,7 +43,7 @@ describe('how the file is opened', () => {
   })
 
   it('says what it is when the file is no database', () => {
-    expect(() => openDriver({ path: folder, synchronous: 'full' })).toThrow(SqliteFailure)
+    expect(() => openDriver({ path: folder, synchronous: 'full' })).toThrow(SqlFailure)
   })
 })
 
@@ -125,7 +125,7 @@ describe('statements', () => {
       try {
         work()
       } catch (error) {
-        return (error as SqliteFailure).code
+        return (error as SqlFailure).code
       }
       return 'nothing'
     }

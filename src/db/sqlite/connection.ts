@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import { MissingPart } from '../../lib/files.ts'
-import { DatabaseLocked, SqliteFailure, sqliteCodeOf } from './failure.ts'
-import type { SqlRow, SqlValue, Synchronous } from './sqlite-file.ts'
+import { SqlFailure, type SqlRow, type SqlValue } from '../sql-store.ts'
+import { DatabaseLocked, sqliteCodeOf } from './failure.ts'
+import type { Synchronous } from './worker-messages.ts'
 
 /** The program has some hundred statements. The bound is for SQL that is built from values. */
 const STATEMENTS_MAX = 256
@@ -29,7 +30,7 @@ export function openDriver({ path, synchronous }: { path: string; synchronous: S
     })
   } catch (error) {
     // While opening, busy means that another process has the file.
-    if (error instanceof SqliteFailure && error.code === 'SQLITE_BUSY') throw new DatabaseLocked(path, { cause: error })
+    if (error instanceof SqlFailure && error.code === 'SQLITE_BUSY') throw new DatabaseLocked(path, { cause: error })
     throw error
   }
 }
@@ -105,7 +106,7 @@ function translating<Result>(work: () => Result): Result {
   } catch (error) {
     const code = sqliteCodeOf(error)
     if (code === undefined) throw error
-    throw new SqliteFailure((error as Error).message, code, undefined, { cause: error })
+    throw new SqlFailure((error as Error).message, code, undefined, { cause: error })
   }
 }
 
@@ -294,7 +295,7 @@ function decode(column: string, bytes: ArrayBuffer): string {
   try {
     return utf8.decode(bytes)
   } catch (cause) {
-    throw new SqliteFailure(`A text in the column ${column} is not UTF-8`, 'SQLITE_CORRUPT', undefined, { cause })
+    throw new SqlFailure(`A text in the column ${column} is not UTF-8`, 'SQLITE_CORRUPT', undefined, { cause })
   }
 }
 
@@ -318,7 +319,7 @@ function openLibsql(Libsql: Library<LibsqlStatement>, path: string) {
   try {
     return new Libsql(path)
   } catch (cause) {
-    throw new SqliteFailure(`Unable to open the database file ${path}`, 'SQLITE_CANTOPEN', undefined, { cause })
+    throw new SqlFailure(`Unable to open the database file ${path}`, 'SQLITE_CANTOPEN', undefined, { cause })
   }
 }
 

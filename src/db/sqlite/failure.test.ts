@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
-import { describeTrouble, isDamage, SqliteFailure } from './failure.ts'
+import { SqlFailure } from '../sql-store.ts'
+import { describeTrouble, isDamage } from './failure.ts'
 
-const failure = (code: string) => new Error('while opening', { cause: new SqliteFailure('it failed', code) })
+const failure = (code: string) => new Error('while opening', { cause: new SqlFailure('it failed', code) })
 
 it.each([
   ['SQLITE_NOTADB', /^x\.db is not a database, or its first page is damaged\. Restore it from a backup/],

@@ -1,3 +1,5 @@
+import { SqlFailure, UnexpectedChanges } from '../sql-store.ts'
+
 /** SQLite's extended result codes that the program acts on. The drivers spell them differently, or not at all. */
 const NAMES: Readonly<Record<number, string>> = {
   2: 'SQLITE_INTERNAL',
@@ -22,26 +24,6 @@ const NAMES: Readonly<Record<number, string>> = {
   3091: 'SQLITE_CONSTRAINT_DATATYPE',
 }
 
-/** The database refused something: a broken constraint, bad SQL, a full disk. */
-export class SqliteFailure extends Error {
-  override readonly name = 'SqliteFailure'
-  /** e.g. `SQLITE_CONSTRAINT_UNIQUE`. The names are stable. */
-  readonly code: string
-  /** The place of the statement in an atomic list, from 0. */
-  readonly statement: number | undefined
-
-  constructor(message: string, code: string, statement?: number, options?: ErrorOptions) {
-    super(message, options)
-    this.code = code
-    this.statement = statement
-  }
-}
-
-/** A list was undone because a statement did not change as many rows as it had to. */
-export class UnexpectedChanges extends Error {
-  override readonly name = 'UnexpectedChanges'
-}
-
 /** Another process, or another connection of this one, has the file. */
 export class DatabaseLocked extends Error {
   override readonly name = 'DatabaseLocked'
@@ -60,25 +42,10 @@ export function sqliteCodeOf(error: unknown): string | undefined {
   return NAMES[number] ?? NAMES[number & 0xff] ?? `SQLITE_${number}`
 }
 
-/** Failures of the file or the machine. Other codes are about one statement. */
-const FILE_CODES = /^SQLITE_(BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT|FULL|CANTOPEN|PROTOCOL|NOTADB|INTERNAL)/
-
-/** Whether a failure is about the data of a write: the file takes other rows. */
-export const isOfTheData = (error: unknown): boolean =>
-  error instanceof UnexpectedChanges ||
-  error instanceof TypeError ||
-  error instanceof RangeError ||
-  (error instanceof SqliteFailure && !FILE_CODES.test(error.code))
-
-/** Whether a row with the same unique value or key exists already. */
-export const isAlreadyThere = (error: unknown): error is SqliteFailure =>
-  error instanceof SqliteFailure &&
-  (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
-
 /** The first code of SQLite or of the system in the chain of causes. */
 function codeOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof SqliteFailure) return cause.code
+    if (cause instanceof SqlFailure) return cause.code
     const { code } = cause as NodeJS.ErrnoException
     if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) return code
   }
@@ -128,7 +95,7 @@ export interface PackedError {
 
 export function packError(error: unknown): PackedError {
   const failure = error instanceof Error ? error : new Error(String(error))
-  const { code, statement } = failure instanceof SqliteFailure ? failure : {}
+  const { code, statement } = failure instanceof SqlFailure ? failure : {}
   return { name: failure.name, message: failure.message, stack: failure.stack, code, statement }
 }
 
@@ -138,8 +105,8 @@ export function unpackError(packed: PackedError, path: string): Error {
   cause.name = packed.name
   if (packed.stack !== undefined) cause.stack = packed.stack
   if (packed.name === 'DatabaseLocked') return new DatabaseLocked(path, { cause })
-  if (packed.name === 'SqliteFailure') {
-    return new SqliteFailure(packed.message, packed.code ?? 'SQLITE_ERROR', packed.statement, { cause })
+  if (packed.name === 'SqlFailure') {
+    return new SqlFailure(packed.message, packed.code ?? 'SQLITE_ERROR', packed.statement, { cause })
   }
   const Same = [UnexpectedChanges, TypeError, RangeError].find(({ name }) => name === packed.name) ?? Error
   return new Same(packed.message, { cause })

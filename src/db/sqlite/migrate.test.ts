@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { SqlStore } from '../sql-store.ts'
 import { migrate } from './migrate.ts'
 import { openSqlite } from './open-sqlite.ts'
-import type { SqliteFile } from './sqlite-file.ts'
 
 const clock = { now: () => 1_700_000_000_000, nowMicros: () => 0 }
 const first = {
@@ -14,7 +14,7 @@ const first = {
 const second = { name: '0002-second', statements: ['ALTER TABLE books ADD COLUMN title TEXT'] }
 
 let folder: string
-let file: SqliteFile
+let file: SqlStore
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-migrate-'))

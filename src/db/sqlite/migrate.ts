@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { changeOne, type SqliteFile } from './sqlite-file.ts'
+import { changeOne, type SqlStore } from '../sql-store.ts'
 
 /** A released migration is never edited: the next change is the next migration. */
 export interface Migration {
@@ -18,10 +18,10 @@ const REMOVED_TABLE = /^(?:DROP TABLE (\w+)|ALTER TABLE (\w+) RENAME TO)/
 
 /**
  * Brings the file to the newest schema, or throws and leaves it as it was. The list of migrations only grows. Kysely's
- * Migrator needs an interactive transaction, and here a transaction is a list (see SqliteFile). A migration and its record
+ * Migrator needs an interactive transaction, and here a transaction is a list (see SqlStore). A migration and its record
  * are one commit.
  */
-export async function migrate(file: SqliteFile, migrations: readonly Migration[], clock: Clock): Promise<void> {
+export async function migrate(file: SqlStore, migrations: readonly Migration[], clock: Clock): Promise<void> {
   const applied = await countApplied(file, migrations)
   const ours = migrations.flatMap(tablesCreatedBy)
   const foreign = (await listTables(file)).filter((table) => table !== RECORDS && !ours.includes(table))
@@ -45,7 +45,7 @@ function tablesCreatedBy({ statements }: Migration): string[] {
   return [...created]
 }
 
-export async function listTables(file: SqliteFile): Promise<string[]> {
+export async function listTables(file: SqlStore): Promise<string[]> {
   const rows = await file.all<{ name: string }>(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     [],
@@ -54,7 +54,7 @@ export async function listTables(file: SqliteFile): Promise<string[]> {
 }
 
 /** They must be the first ones of the list. */
-async function countApplied(file: SqliteFile, migrations: readonly Migration[]): Promise<number> {
+async function countApplied(file: SqlStore, migrations: readonly Migration[]): Promise<number> {
   const tables = await listTables(file)
   if (!tables.includes(RECORDS)) {
     if (tables.length === 0) return 0
@@ -76,7 +76,7 @@ async function countApplied(file: SqliteFile, migrations: readonly Migration[]):
   return names.length
 }
 
-async function apply(file: SqliteFile, migration: Migration, now: number): Promise<void> {
+async function apply(file: SqlStore, migration: Migration, now: number): Promise<void> {
   const statements = [
     `CREATE TABLE IF NOT EXISTS ${RECORDS} (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, applied_at INTEGER NOT NULL) STRICT`,
     ...migration.statements,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { oneReadAtATime } from './open-sqlite.ts'
-import type { SqliteFile } from './sqlite-file.ts'
+import type { SqliteFile } from './worker-messages.ts'
 
 /** Records queries, and answers them when the test says so. */
 function slowFile() {

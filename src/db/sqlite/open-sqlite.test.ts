@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DatabaseLocked, SqliteFailure, UnexpectedChanges } from './failure.ts'
+import { SqlFailure, type SqlStore, type SqlValue, UnexpectedChanges } from '../sql-store.ts'
+import { DatabaseLocked } from './failure.ts'
 import { createWorkerChannel, openSqlite } from './open-sqlite.ts'
-import type { SqliteFile, SqlValue } from './sqlite-file.ts'
 
 let folder: string
 let path: string
-let file: SqliteFile
+let file: SqlStore
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-sqlite-'))
@@ -72,11 +72,11 @@ describe('an atomic list', () => {
       },
     ])
     await expect(refused).rejects.toMatchObject({
-      name: 'SqliteFailure',
+      name: 'SqlFailure',
       code: 'SQLITE_CONSTRAINT_CHECK',
       statement: 1,
     })
-    await expect(refused).rejects.toBeInstanceOf(SqliteFailure)
+    await expect(refused).rejects.toBeInstanceOf(SqlFailure)
     expect(await balances()).toEqual([100n, 200n])
   })
 

@@ -3,18 +3,10 @@ import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { pause } from '../../lib/async.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { RowOf, SqlRow, SqlStore, SqlValue } from '../sql-store.ts'
 import { type PackedError, unpackError } from './failure.ts'
-import {
-  OPENED,
-  type RowOf,
-  type SqliteFile,
-  type SqlRow,
-  type SqlValue,
-  type Synchronous,
-  type WorkerReply,
-  type WorkerSettings,
-  type WorkerTask,
-} from './sqlite-file.ts'
+import type { SqliteFile } from './worker-messages.ts'
+import { OPENED, type Synchronous, type WorkerReply, type WorkerSettings, type WorkerTask } from './worker-messages.ts'
 
 /** Not every Node starts a worker from a TypeScript file, so the tests use the one in dist/. */
 const WORKER = new URL(
@@ -166,7 +158,7 @@ const REST_SHARE = 0.5
  * one of them at most. After each read they pause for half as long as it took: an audit with a million queries leaves a
  * third of a core to other work.
  */
-export function oneReadAtATime(file: SqliteFile, { nowMicros }: Pick<Clock, 'nowMicros'>): SqliteFile {
+export function oneReadAtATime(file: SqlStore, { nowMicros }: Pick<Clock, 'nowMicros'>): SqlStore {
   let last: Promise<unknown> = Promise.resolve()
   let restMs = 0
   const timed = async <Result>(read: () => Promise<Result>): Promise<Result> => {

@@ -1,17 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../../lib/types.ts'
+import { type AtomicStatement, isOfTheData, SqlFailure, type SqlValue, UnexpectedChanges } from '../sql-store.ts'
 import { openDriver, type SqliteDriver } from './connection.ts'
-import { isOfTheData, type PackedError, packError, SqliteFailure, UnexpectedChanges } from './failure.ts'
+import { type PackedError, packError } from './failure.ts'
 import {
-  type AtomicStatement,
   OPENED,
-  type SqlValue,
   type StatementGroup,
   type WorkerReply,
   type WorkerRequest,
   type WorkerSettings,
   type WorkerTask,
-} from './sqlite-file.ts'
+} from './worker-messages.ts'
 
 /**
  * The worker that owns one database file. Each task runs to its end before the next message is read, so a read never meets
@@ -95,8 +94,8 @@ function runStatement(driver: SqliteDriver, statement: AtomicStatement, index: n
   try {
     return runRows(driver, statement, index)
   } catch (error) {
-    if (!(error instanceof SqliteFailure)) throw error
-    throw new SqliteFailure(error.message, error.code, index, { cause: error })
+    if (!(error instanceof SqlFailure)) throw error
+    throw new SqlFailure(error.message, error.code, index, { cause: error })
   }
 }
 
@@ -147,6 +146,6 @@ function rollBack(driver: SqliteDriver): void {
   try {
     driver.run('ROLLBACK', [])
   } catch (error) {
-    if (!(error instanceof SqliteFailure)) throw error
+    if (!(error instanceof SqlFailure)) throw error
   }
 }

@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Generated, Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createSqliteDialect } from './kysely-dialect.ts'
-import { openSqlite } from './open-sqlite.ts'
-import type { SqliteFile } from './sqlite-file.ts'
+import { createStoreDialect } from './kysely-dialect.ts'
+import type { SqlStore } from './sql-store.ts'
+import { openSqlite } from './sqlite/open-sqlite.ts'
 
 interface Tables {
   books: { id: Generated<number>; title: string; price_nano: bigint }
 }
 
 let folder: string
-let file: SqliteFile
+let file: SqlStore
 let db: Kysely<Tables>
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-kysely-'))
   file = await openSqlite({ path: join(folder, 'test.db') })
-  db = new Kysely<Tables>({ dialect: createSqliteDialect(file) })
+  db = new Kysely<Tables>({ dialect: createStoreDialect(file) })
   await db.schema
     .createTable('books')
     .addColumn('id', 'integer', (column) => column.primaryKey())
@@ -49,6 +49,6 @@ it('selects, inserts, updates and deletes', async () => {
 
 it('refuses an interactive transaction and says what there is instead', async () => {
   const attempt = db.transaction().execute(async (tx) => tx.insertInto('books').values(book).execute())
-  await expect(attempt).rejects.toThrow(/SqliteFile\.atomic/)
+  await expect(attempt).rejects.toThrow(/SqlStore\.atomic/)
   expect(await db.selectFrom('books').selectAll().execute()).toEqual([])
 })

@@ -9,17 +9,20 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { changeRows, type SqliteFile, type SqlValue } from './sqlite-file.ts'
+import { changeRows, type SqlStore, type SqlValue } from './sql-store.ts'
 
-/** Kysely over the worker of the file: one message per query, without connections or transactions. */
-export const createSqliteDialect = (file: SqliteFile): Dialect => ({
+/**
+ * Kysely over a store: one message per query, without connections or transactions. The SQL is SQLite's; the store of PostgreSQL
+ * translates it.
+ */
+export const createStoreDialect = (file: SqlStore): Dialect => ({
   createAdapter: () => new SqliteAdapter(),
   createDriver: () => createMessageDriver(file),
   createIntrospector: (db: Kysely<unknown>) => new SqliteIntrospector(db),
   createQueryCompiler: () => new SqliteQueryCompiler(),
 })
 
-function createMessageDriver(file: SqliteFile): Driver {
+function createMessageDriver(file: SqlStore): Driver {
   const connection: DatabaseConnection = {
     executeQuery: <Row>(query: CompiledQuery) => execute(file, query) as Promise<QueryResult<Row>>,
     streamQuery: () => {
@@ -27,8 +30,8 @@ function createMessageDriver(file: SqliteFile): Driver {
     },
   }
   const refuse = async (): Promise<never> => {
-    // Between two messages the worker serves other callers, which would run inside the transaction.
-    throw new Error('There are no interactive transactions: pass a list of statements to SqliteFile.atomic')
+    // Between two messages the store serves other callers, which would run inside the transaction.
+    throw new Error('There are no interactive transactions: pass a list of statements to SqlStore.atomic')
   }
   return {
     init: async () => {},
@@ -42,7 +45,7 @@ function createMessageDriver(file: SqliteFile): Driver {
   }
 }
 
-async function execute(file: SqliteFile, { query, sql, parameters }: CompiledQuery): Promise<QueryResult<unknown>> {
+async function execute(file: SqlStore, { query, sql, parameters }: CompiledQuery): Promise<QueryResult<unknown>> {
   const values = parameters as SqlValue[]
   const isRead = query.kind === 'SelectQueryNode' || query.kind === 'RawNode'
   if (isRead || ('returning' in query && query.returning !== undefined)) return { rows: await file.all(sql, values) }

@@ -67,6 +67,19 @@ export default defineConfig({
       {
         plugins: RUN_AS_BUILT,
         test: {
+          name: 'e2e-postgres',
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: LONG,
+          globalSetup: ['test/support/provide-postgres.ts'],
+          ...SHARED,
+          ...PATIENCE,
+          server: BUILT_FILES,
+          setupFiles: [...COUNT_WHAT_RUNS, TIDY, 'test/support/check-every-response.ts'],
+        },
+      },
+      {
+        plugins: RUN_AS_BUILT,
+        test: {
           name: 'long',
           include: LONG,
           ...SHARED,

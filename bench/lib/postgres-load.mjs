@@ -68,7 +68,12 @@ export async function turnsOnPostgres(ledger, { open, nodes, limited = false }) 
   const opened = []
   for (let node = 0; node < nodes; node++) {
     const pool = ledger.connect(CONNECTIONS)
-    const observer = { trouble: console.error, recovered() {}, leaseLost: () => console.error('a lease was lost') }
+    const observer = {
+      trouble: console.error,
+      recovered() {},
+      closed() {},
+      leaseLost: () => console.error('a lease was lost'),
+    }
     opened.push(
       await openPostgresLedger({
         pool,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { z } from 'zod'
 import type { auditQuery } from '../contract/people.ts'
 import { auditInsert, findAuditHead, listAuditBefore, listAuditFrom, type StoredAudit } from '../db/audit.ts'
-import { type AtomicStatement, type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
+import { type AtomicStatement, isAlreadyThere, type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { createQueue } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -65,6 +65,11 @@ const DETAIL_LENGTH_MAX = 500
 /** The `prev_hash` of the first row. */
 const NO_HASH = Buffer.alloc(32)
 
+/** With each attempt one of the nodes that write at once has written its row. */
+const ATTEMPTS_MAX = 100
+
+const isHeadTaken = (error: unknown): boolean => isAlreadyThere(error) && error.message.includes('audit.seq')
+
 /** Writes one row at a time, because each row needs the hash of the one before it. */
 export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: SqlStore; clock: Clock }) {
   const inTurn = createQueue(1)
@@ -73,12 +78,20 @@ export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: SqlSto
     /** Resolves when the entry is durable. `alongside` is written in the same transaction. */
     record: (entry: AuditEntry, alongside: readonly AtomicStatement[] = []): Promise<void> =>
       inTurn(async () => {
-        const before = head ?? (await findAuditHead(db)) ?? { seq: 0, hash: NO_HASH }
-        const row = chain(before, entry, clock.now())
-        // A failed write may have reached the file, so the next one reads the head again.
-        head = undefined
-        await file.atomic([...alongside, auditInsert(row)])
-        head = row
+        for (let attempt = 1; ; attempt++) {
+          const before = head ?? (await findAuditHead(db)) ?? { seq: 0, hash: NO_HASH }
+          const row = chain(before, entry, clock.now())
+          // A failed write may have reached the database, so the next one reads the head again.
+          head = undefined
+          try {
+            await file.atomic([...alongside, auditInsert(row)])
+            head = row
+            return
+          } catch (error) {
+            // Another node has written a row meanwhile.
+            if (!isHeadTaken(error) || attempt === ATTEMPTS_MAX) throw error
+          }
+        }
       }),
   }
 }

@@ -34,6 +34,8 @@ interface UsageKeeperOptions extends UsageFiles {
 export interface UsageKeeper {
   /** Called with each durable batch. */
   note(changes: readonly Change[]): void
+  /** A turn of this account has ended. */
+  noteAccount(account: number): void
   /**
    * Counts what has closed on the account until now, within a time limit, then calls `read` with the time up to which
    * everything is counted. The reads are consistent: `read` is repeated if more was counted meanwhile.
@@ -111,6 +113,10 @@ export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
       if (noted.size > 0 && !closed) arm()
     }, waitMs).unref()
   }
+  const noteAccount = (account: number): void => {
+    noted.add(account)
+    if (timer === undefined && !closed) arm()
+  }
   const countEveryAccount = async (): Promise<void> => {
     for (let after = 0; ; ) {
       const group = (await listAccounts(db, { after, limit: ACCOUNTS_AT_ONCE })).map(({ row }) => row)
@@ -154,9 +160,9 @@ export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
 
   return {
     note(changes) {
-      for (const change of changes) if (change.kind === 'receipt-closed') noted.add(change.account)
-      if (noted.size > 0 && timer === undefined && !closed) arm()
+      for (const change of changes) if (change.kind === 'receipt-closed') noteAccount(change.account)
     },
+    noteAccount,
     readUpToDate(account, read) {
       const mine = countWithinLimit(account).then((asOf) => readConsistently(account, () => read(asOf)))
       // Without its result: otherwise each promise would retain all earlier results.

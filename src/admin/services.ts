@@ -46,7 +46,7 @@ export interface AdminServices {
   /** The two files whose rows have times. */
   readonly files: { readonly ledger: SqlStore; readonly content: SqlStore }
   /** Checks the structure of the database files; absent if there are none. */
-  readonly checkFiles?: () => Promise<readonly FileCheck[]>
+  readonly checkFiles?: (() => Promise<readonly FileCheck[]>) | undefined
 }
 
 /** For use cases that are also called with less than all services. */

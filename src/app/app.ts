@@ -10,6 +10,8 @@ import type { openContent } from '../db/content/open-content.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { LedgerMark } from '../db/meta.ts'
 import type { Database, openDatabase } from '../db/open-database.ts'
+import type { openPostgres, PostgresDatabase } from '../db/postgres/open-database.ts'
+import type { SettleJournal } from '../db/settle-journal.ts'
 import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -41,6 +43,7 @@ export interface AppOptions {
 /** What tests replace: access to the machine, and waiting times that no configuration sets. */
 export interface Overrides {
   readonly openDatabase: typeof openDatabase
+  readonly openPostgres: typeof openPostgres
   readonly openContent: typeof openContent
   readonly resolveHost: ResolveHost
   /** How long running answers go on while the ledger cannot be written. */
@@ -110,7 +113,8 @@ export interface Core {
   readonly overrides: Overrides
   readonly log: Log
   readonly metrics: Metrics
-  readonly database: Database
+  readonly database: Database | PostgresDatabase
+  readonly purpose: AppOptions['purpose']
   readonly db: LedgerDb
   readonly keyring: DatabaseKeyring
   /** How far the ledger has durably got. content.db stores it. */
@@ -138,6 +142,8 @@ export interface Contents {
 /** All services, each built once by `create-app.ts`. */
 export interface Services extends Core, Contents {
   readonly ledger: Ledger
+  /** Undefined for a command on PostgreSQL. */
+  readonly journal: Pick<SettleJournal, 'found'> | undefined
   readonly usage: UsageKeeper
   readonly rules: RuleBook
   readonly people: SignInServices

@@ -16,11 +16,15 @@ import { digestKey, mintKey } from '../auth/secrets.ts'
 import { findAuditHead } from '../db/audit.ts'
 import { createKeptAnswers } from '../db/content/kept-answers.ts'
 import { createLockoutKeeper, listLockouts } from '../db/content/lockouts.ts'
-import { openContent, withMarks } from '../db/content/open-content.ts'
+import { eraseDeleted, openContent, withMarks } from '../db/content/open-content.ts'
 import { createStoredResponses } from '../db/content/stored-responses.ts'
 import { NO_MARK } from '../db/meta.ts'
-import { LedgerUnusable, openDatabase } from '../db/open-database.ts'
+import { type Database, knowsRequestOf, LedgerUnusable, openDatabase } from '../db/open-database.ts'
+import { PostgresUnusable } from '../db/postgres/install.ts'
+import type { PostgresDatabase } from '../db/postgres/open-database.ts'
+import type { Signal } from '../db/postgres/signals.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
+import { openSettleJournal } from '../db/settle-journal.ts'
 import type { SqlStore } from '../db/sql-store.ts'
 import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
 import { DatabaseLocked } from '../db/sqlite/failure.ts'
@@ -28,12 +32,13 @@ import { createSeals } from '../gateway/seals.ts'
 import type { FindKeptFacts, KeptFacts, LedgerObserver } from '../ledger/core.ts'
 import { OUTAGE_GRACE_MS } from '../ledger/core.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
+import { openPostgresLedger } from '../ledger/postgres/open-ledger.ts'
 import { READ_BACK_PAUSE_MS } from '../ledger/recovery.ts'
 import { type Closing, createClosing } from '../lib/async.ts'
 import { type ClockEvent, createSteadyClock, HOLD_MS } from '../lib/clock.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import { urlOf } from '../lib/network.ts'
-import type { RequestId } from '../model/ids.ts'
+import type { AccountRow, KeyId, RequestId } from '../model/ids.ts'
 import { createEstimateErrors } from '../pricing/estimate.ts'
 import { resolveHost } from '../providers/address-guard.ts'
 import { STALL_MS } from '../server/services.ts'
@@ -56,6 +61,7 @@ import { consoleServicesOf, openServing } from './serving.ts'
 
 const DEFAULTS: Overrides = {
   openDatabase,
+  openPostgres: async (options) => (await import('../db/postgres/open-database.ts')).openPostgres(options),
   openContent,
   resolveHost,
   outageGraceMs: OUTAGE_GRACE_MS,
@@ -75,7 +81,8 @@ export async function openApp(options: AppOptions): Promise<AppOutcome> {
   } catch (error) {
     await giveUp()
     if (error instanceof DatabaseLocked) return { kind: 'locked' }
-    if (error instanceof LedgerUnusable) return { kind: 'refused', message: error.message }
+    if (error instanceof LedgerUnusable || error instanceof PostgresUnusable)
+      return { kind: 'refused', message: error.message }
     throw error
   }
 }
@@ -99,13 +106,16 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   if (opened.kind === 'refused') return opened
   const services = await createServices(opened.core, closing)
   const { database, ledger, contentFound, progress, rules } = services
-  const notices = noticesOf(database.journal.found, contentFound, progress.mark.receipt > 0)
+  const notices = noticesOf(services.journal?.found, contentFound, progress.mark.receipt > 0)
   // A command logs errors only, and may be the first to find it.
   for (const { message, facts } of notices) log.error(facts, message)
   if (quarantinedBefore.length > 0) {
     notices.push({ message: `Set aside earlier, and not used: ${quarantinedBefore.join(', ')}.`, facts: {} })
   }
   const operations = operationsOf(services)
+  if (database.kind === 'postgres' && options.purpose === 'server') {
+    closing.add(await database.listen((signals) => applySignals(operations, signals)))
+  }
   // Codes that a dead process redeemed without crediting them. A credit that has to wait does not stop the start.
   const finished = await finishRedemptions({
     ...operations,
@@ -131,16 +141,23 @@ type OpenedCore = { readonly kind: 'open'; readonly core: Core } | Extract<AppOu
 
 /** Opens the database and the key ring that it belongs to. Another ring could not read it. */
 async function openCore(
-  { random, settings: { config }, clock: systemClock, overrides: replaced }: AppOptions,
+  { random, settings: { config }, clock: systemClock, purpose, overrides: replaced }: AppOptions,
   { log, onDeath }: Pick<Core, 'log' | 'onDeath'>,
   closing: Closing,
 ): Promise<OpenedCore> {
   const overrides = { ...DEFAULTS, ...replaced }
   const dataDir = config.storage.data
-  const database = await overrides.openDatabase({
-    ...{ path: join(dataDir, 'ledger.db'), clock: systemClock, onDeath },
-    ofEarlierLedger: filesOfLedger(dataDir),
-  })
+  const { database: chosen } = config.storage
+  const database =
+    chosen.kind === 'postgres'
+      ? await overrides.openPostgres({
+          url: chosen.url,
+          onTrouble: (error) => log.warn({ error }, 'a connection to PostgreSQL failed; it is opened again'),
+        })
+      : await overrides.openDatabase({
+          ...{ path: join(dataDir, 'ledger.db'), clock: systemClock, onDeath },
+          ofEarlierLedger: filesOfLedger(dataDir),
+        })
   closing.add(() => database.close())
   const { db } = database
   // After the ledger: a new ring beside a ledger that has lost its own would hide the loss.
@@ -161,10 +178,10 @@ async function openCore(
     log.info({ primary: keyring.keys[0].label, keys: keyring.keys.length }, 'the key ring has former keys')
   }
   // Ledger time goes on from the newest time in the ledger.
-  const floorMs = await findLatestLedgerTime(db)
+  const floorMs = database.kind === 'sqlite' ? await findLatestLedgerTime(db) : 0
   const clock = createSteadyClock(systemClock, { floorMs, onEvent: (event) => logClockEvent(log, event) })
   const core = {
-    ...{ config, clock, random, overrides, log, database, db, keyring, onDeath },
+    ...{ config, clock, random, purpose, overrides, log, database, db, keyring, onDeath },
     metrics: createMetrics(),
     progress: { mark: NO_MARK },
   }
@@ -211,14 +228,17 @@ const REFUSED_INTERVAL_MS = 5000
 
 /** Opens content.db before the ledger, because recovery asks which answers were kept. It closes after the ledger. */
 async function openContents(core: Core, closing: Closing): Promise<Contents> {
-  const { clock, log } = core
-  const { built, ...contentFound } = await openContentOfLedger(core, (file, mark) => {
-    core.progress.mark = mark
-    return openStores(
-      withMarks(file, () => core.progress.mark),
-      core,
-    )
-  })
+  const { clock, log, database } = core
+  const { built, ...contentFound } =
+    database.kind === 'postgres'
+      ? { built: await openStores(database.content, core), isNew: false, quarantine: undefined }
+      : await openContentOfLedger({ ...core, database }, (file, mark) => {
+          core.progress.mark = mark
+          return openStores(
+            withMarks(file, () => core.progress.mark),
+            core,
+          )
+        })
   const { failed, ...stores } = built
   closing.add(() => stores.content.close())
   if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
@@ -231,7 +251,7 @@ async function openContents(core: Core, closing: Closing): Promise<Contents> {
 }
 
 /** The stores in content.db, and how many responses a dead process left running. */
-async function openStores(content: SqlStore, { config: { retention }, clock, keyring, log }: Core) {
+async function openStores(content: SqlStore, { config: { retention }, clock, keyring, log, database }: Core) {
   const { now } = clock
   // Contents from before key rotation are sealed by the founding key under its label.
   const keys: DatabaseKeyring['keys'] = [...keyring.keys, { ...keyring.founding, id: keyring.founding.label }]
@@ -241,9 +261,12 @@ async function openStores(content: SqlStore, { config: { retention }, clock, key
   })
   const responses = createStoredResponses({
     ...{ file: content, sealingKeys: keys, now, bytesMax: retention.stateBytesMax },
+    eraseDeleted: database.kind === 'sqlite' ? () => eraseDeleted(content) : undefined,
     onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
   })
-  return { content, answers, responses, failed: await responses.recover() }
+  // On PostgreSQL other nodes may run them: a job fails the abandoned ones.
+  const failed = database.kind === 'sqlite' ? await responses.recover() : 0
+  return { content, answers, responses, failed }
 }
 
 /** Usage is counted when it is read, and at least this often. */
@@ -251,24 +274,79 @@ const USAGE_INTERVAL_MS = 500
 
 /** Opens the ledger and recovers what a dead process left open. */
 async function openLedgerServices(core: Core, contents: Contents, closing: Closing) {
-  const { config, clock, overrides, log, metrics, database } = core
-  const { db, lowPriorityDb, file, journal } = database
+  const { clock, log, metrics, database } = core
+  const { lowPriorityDb } = database
   const usage = createUsageKeeper({
     ...{ db: lowPriorityDb, content: contents.content, clock, intervalMs: USAGE_INTERVAL_MS },
     onFailure: (error) => log.error({ error }, 'usage could not be counted; retrying, and nothing is lost'),
   })
   closing.add(() => usage.close())
+  const kept = findKeptFacts(contents)
+  const { ledger, journal } =
+    database.kind === 'postgres'
+      ? await openNodeLedger({ ...core, database }, { usage, findKeptFacts: kept }, closing)
+      : await openFileLedger({ ...core, database }, { usage, findKeptFacts: kept })
+  closing.add(() => ledger.close())
+  metrics.watchOpenHolds(() => ledger.openHolds)
+  return { ledger, journal, usage }
+}
+
+interface LedgerNeeds {
+  readonly usage: UsageKeeper
+  readonly findKeptFacts: FindKeptFacts
+}
+
+async function openFileLedger(core: Core & { readonly database: Database }, { usage, findKeptFacts }: LedgerNeeds) {
+  const { config, clock, overrides, database } = core
+  const { db, lowPriorityDb, file, journal } = database
   const ledger = await openLedger({
-    ...{ db, lowPriorityDb, file, journal, clock },
-    findKeptFacts: findKeptFacts(contents),
+    ...{ db, lowPriorityDb, file, journal, clock, findKeptFacts },
     markIntervalMs: config.ledger.markIntervalMs,
     outageGraceMs: overrides.outageGraceMs,
     readBackPauseMs: overrides.readBackPauseMs,
     observer: observerOf(core, usage),
   })
-  closing.add(() => ledger.close())
-  metrics.watchOpenHolds(() => ledger.openHolds)
-  return { ledger, usage }
+  return { ledger, journal }
+}
+
+/** How long a call to PostgreSQL is tried again before its request fails. */
+const RETRY_MS = 2000
+/** After the end of its lease a node has this long to bring the ends of its turns. */
+const RECOVERY_GRACE_MS = 10_000
+
+/** The ledger of one node of several on one PostgreSQL. */
+async function openNodeLedger(
+  core: Core & { readonly database: PostgresDatabase },
+  { usage, findKeptFacts }: LedgerNeeds,
+  closing: Closing,
+) {
+  const { config, clock, log, metrics, database, db, purpose } = core
+  // A command beside the server has no turns; the journal belongs to the server.
+  const journal =
+    purpose === 'command'
+      ? undefined
+      : await openSettleJournal({
+          ...{ path: join(config.storage.data, 'settles.journal'), ledger: database.ledger, now: () => clock.now() },
+          knows: (record) => knowsRequestOf(db, record),
+        })
+  if (journal !== undefined) closing.add(() => journal.close())
+  const ledger = await openPostgresLedger({
+    ...{ pool: database.ledgerPool, clock, journal, findKeptFacts },
+    markIntervalMs: config.ledger.markIntervalMs,
+    leaseMs: config.ledger.nodeLeaseMs,
+    retryMs: RETRY_MS,
+    recoveryGraceMs: RECOVERY_GRACE_MS,
+    observer: {
+      trouble: (error) => log.error({ error }, 'PostgreSQL did not answer the ledger; it is asked again'),
+      recovered: (holds) => {
+        metrics.holdsRecovered(holds)
+        log.warn({ holds }, 'holds without a running turn were resolved')
+      },
+      leaseLost: () => log.error({}, 'the lease of this node ended: other nodes resolve its turns, which are cut off'),
+      closed: (account) => usage.noteAccount(account),
+    },
+  })
+  return { ledger, journal }
 }
 
 /** For recovery: which answers were complete when the process died, and can still be fetched. */
@@ -345,7 +423,7 @@ const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /** People who sign in, with the lockouts, which survive a restart. */
 async function openPeople(
-  { config: { server, storage }, clock, random, keyring, database: { db, file }, log }: Core,
+  { config: { server, storage }, clock, random, keyring, db, database: { file }, log }: Core,
   { content }: Contents,
   closing: Closing,
 ): Promise<SignInServices> {
@@ -399,8 +477,20 @@ function operationsOf(services: Services): App['operations'] {
   }
 }
 
+/** Forgets what another node has changed. */
+function applySignals(operations: App['operations'], signals: readonly Signal[]): void {
+  for (const { about, subject } of signals) {
+    if (about === 'key') operations.forgetKey(subject as KeyId)
+    else if (about === 'account') operations.forgetAccount(Number(subject) as AccountRow)
+    else if (about === 'people') operations.people.sessions.forgetAll()
+    else operations.forgetAll()
+  }
+}
+
 /** One check at a time: each holds back the checkpoints of the file that it reads. */
-function createFileChecker({ config, content, database }: Services): () => Promise<readonly FileCheck[]> {
+function createFileChecker({ config, content, database }: Services): (() => Promise<readonly FileCheck[]>) | undefined {
+  // PostgreSQL verifies its own files: pg_amcheck.
+  if (database.kind === 'postgres') return undefined
   const files = { 'ledger.db': database.file, 'content.db': content }
   let last: Promise<unknown> = Promise.resolve()
   const checkAll = async (): Promise<readonly FileCheck[]> => {

@@ -42,7 +42,7 @@ const REASONS: Readonly<Record<QuarantineReason, string>> = {
 
 /** What the operator has to know about the files beside the ledger. */
 export function noticesOf(
-  journal: JournalFindings,
+  journal: JournalFindings | undefined,
   content: ContentFound,
   /** Whether the ledger has a receipt. */
   isUsed: boolean,
@@ -61,6 +61,7 @@ export function noticesOf(
     'its stored responses and kept answers are not served, and usage is counted again from the ledger',
     'earlier stored responses and kept answers are lost',
   )
+  if (journal === undefined) return notices
   addFinding(
     'settles.journal',
     journal,

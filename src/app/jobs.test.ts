@@ -24,6 +24,7 @@ function auditWith(answers: (() => Promise<VerifyReport>)[]) {
       },
       metrics: { ledgerAudited: ({ violations }) => void seen.violations.push(violations) },
       log: { error: (_, message) => void seen.errors.push(message) },
+      isDue: async () => true,
     },
     10,
   )

@@ -1,4 +1,5 @@
 import { sweepPeople } from '../admin/sessions.ts'
+import { failAbandoned } from '../db/content/response-rows.ts'
 import type { VerifyReport } from '../ledger/ledger.ts'
 import type { Closing } from '../lib/async.ts'
 import { uniform } from '../lib/random-id.ts'
@@ -11,30 +12,47 @@ const SWEEP_INTERVAL_MS = 5000
 const PEOPLE_SWEEP_INTERVAL_MS = 600_000
 const REFUSED_SWEEP_INTERVAL_MS = 3_600_000
 const AUDIT_INTERVAL_MS = 3_600_000
+const SIGNALS_SWEEP_INTERVAL_MS = 60_000
+/** A response is written while the hold of its request is on the way. */
+const ABANDONED_AFTER_MS = 60_000
 
 /** The periodic jobs of a server. */
 export function startJobs(services: Services, closing: Closing): void {
-  const { ledger, answers, responses, refusedTurns, people, log } = services
-  const sweepEvery = (intervalMs: number, what: string, sweep: () => Promise<unknown>) =>
+  const { ledger, answers, responses, refusedTurns, people, clock, log, database } = services
+  const sweepAlways = (intervalMs: number, what: string, sweep: () => Promise<unknown>) =>
     closing.add(startSweeper({ sweep, what, log }, intervalMs))
-  sweepEvery(SWEEP_INTERVAL_MS, 'open holds', () => ledger.sweep())
+  /** On PostgreSQL one of all nodes does it. */
+  const sweepEvery = (intervalMs: number, what: string, sweep: () => Promise<unknown>) =>
+    sweepAlways(intervalMs, what, async () => {
+      if (database.kind === 'sqlite' || (await database.claimJob(what, intervalMs))) await sweep()
+    })
+  sweepAlways(SWEEP_INTERVAL_MS, 'open holds', () => ledger.sweep())
+  if (database.kind === 'postgres') {
+    sweepEvery(SWEEP_INTERVAL_MS, 'abandoned responses', () =>
+      failAbandoned(database.content, clock.now() - ABANDONED_AFTER_MS),
+    )
+    sweepEvery(SIGNALS_SWEEP_INTERVAL_MS, 'signals between nodes', () => database.forgetSignals())
+  }
   sweepEvery(SWEEP_INTERVAL_MS, 'kept answers', () => answers.sweep())
   sweepEvery(SWEEP_INTERVAL_MS, 'stored responses', () => responses.sweep())
   sweepEvery(PEOPLE_SWEEP_INTERVAL_MS, 'sessions and invitations', () => sweepPeople(people))
   sweepEvery(REFUSED_SWEEP_INTERVAL_MS, 'counts of refused requests', () => refusedTurns.sweep())
-  closing.add(startAuditor(services, AUDIT_INTERVAL_MS))
+  const isDue = async () => database.kind === 'sqlite' || database.claimJob('audit', AUDIT_INTERVAL_MS)
+  closing.add(startAuditor({ ...services, isDue }, AUDIT_INTERVAL_MS))
 }
 
 interface AuditorServices {
   readonly ledger: { audit(options: { readonly whole: boolean }): Promise<VerifyReport> }
   readonly metrics: { ledgerAudited(report: { readonly violations: number }): void }
   readonly log: Pick<AppLog, 'error'>
+  readonly isDue: () => Promise<boolean>
 }
 
 /** Verifies at intervals what the ledger recorded since the last audit. One audit runs at a time. */
-export function startAuditor({ ledger, metrics, log }: AuditorServices, intervalMs: number): () => void {
+export function startAuditor({ ledger, metrics, log, isDue }: AuditorServices, intervalMs: number): () => void {
   let auditing = false
   const audit = async (): Promise<void> => {
+    if (!(await isDue())) return
     const report = await ledger.audit({ whole: false })
     metrics.ledgerAudited(report)
     if (report.ok) return

@@ -263,7 +263,11 @@ export const NOT_YET: readonly {
     says: 'does not support price multipliers',
     cure: 'Leave the key out, or at its default.',
   },
-  { path: 'storage.database', says: 'supports SQLite only', cure: 'Write sqlite, or leave the key out.' },
+  {
+    path: 'server.workers',
+    says: 'serves with one process',
+    cure: 'Leave the key out. To use more cores, start more nodes on one PostgreSQL.',
+  },
 ]
 
 /** Unsupported keys that are set. Keys at their default are always accepted. */

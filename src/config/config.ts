@@ -52,7 +52,7 @@ export const resolveConfig = (parsed: Parsed, data: string) => ({
   hostedTools: parsed.hosted_tools,
   streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
   hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },
-  ledger: { markIntervalMs: parsed.ledger.mark_interval },
+  ledger: { markIntervalMs: parsed.ledger.mark_interval, nodeLeaseMs: parsed.ledger.node_lease },
   retention: {
     stateMs: parsed.retention.state,
     stateBytesMax: parsed.retention.state_bytes,

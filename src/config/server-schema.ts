@@ -142,6 +142,10 @@ export const ledgerSchema = section('How the ledger is written.', {
     'How often the progress of running streams is recorded: the most that a crash leaves uncharged.',
     ['10ms', '10s'],
   ).prefault('100ms'),
+  node_lease: duration('On PostgreSQL: other nodes end the requests of a node that has been silent for this long.', [
+    '1s',
+    '10m',
+  ]).prefault('15s'),
 })
 
 export const holdSchema = section('How much is reserved for a request without an output limit.', {

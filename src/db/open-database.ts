@@ -49,6 +49,7 @@ export async function openDatabase(options: DatabaseOptions) {
       knows: (record) => knowsRequestOf(db, record),
     })
     return {
+      kind: 'sqlite' as const,
       /** The random id of this ledger. */
       ledger,
       db,
@@ -79,7 +80,7 @@ function asLedgerUnusable(path: string, error: unknown): unknown {
 }
 
 /** A record begins with its request id and a space; ledger/journal.ts refuses other forms. */
-async function knowsRequestOf(db: LedgerDb, record: string): Promise<boolean> {
+export async function knowsRequestOf(db: LedgerDb, record: string): Promise<boolean> {
   const space = record.indexOf(' ')
   return space < 0 || (await findReceipt(db, record.slice(0, space))) !== undefined
 }

@@ -73,6 +73,8 @@ export interface LedgerGate {
   reopen(): void
   /** True when the gate is open, or opens in time. */
   whenOpen(timeoutMs: number): Promise<boolean>
+  /** Running turns may not go on, from now. */
+  expire(): void
   /** Calls back each time the gate stays shut for longer than running turns may go on. Returns how to stop listening. */
   onOutage(listener: () => void): () => void
 }
@@ -84,13 +86,14 @@ export function createLedgerGate(graceMs = OUTAGE_GRACE_MS): LedgerGate {
   let grace: NodeJS.Timeout | undefined
   const waiting = new Set<() => void>()
   const listeners = new Set<() => void>()
+  const expire = () => {
+    for (const listener of [...listeners]) listener()
+  }
   const gate = {
     open: true,
     shut() {
       gate.open = false
-      grace ??= setTimeout(() => {
-        for (const listener of [...listeners]) listener()
-      }, graceMs).unref()
+      grace ??= setTimeout(expire, graceMs).unref()
     },
     reopen() {
       gate.open = true
@@ -110,6 +113,7 @@ export function createLedgerGate(graceMs = OUTAGE_GRACE_MS): LedgerGate {
         waiting.add(wake)
       })
     },
+    expire,
     onOutage(listener: () => void) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

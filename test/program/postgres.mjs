@@ -49,7 +49,7 @@ export async function startPostgres(programs, { fsync = false } = {}) {
     'listen_addresses=',
     `unix_socket_directories=${folder}`,
     `fsync=${fsync ? 'on' : 'off'}`,
-    'max_connections=100',
+    'max_connections=400',
   ]
   const server = spawn(
     join(programs, 'postgres'),

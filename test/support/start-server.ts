@@ -10,7 +10,7 @@ import {
 import type { Outcome } from '../../src/admin/outcome.ts'
 import type { App, Overrides, Serving } from '../../src/app/app.ts'
 import { openApp } from '../../src/app/create-app.ts'
-import { loadSettings } from '../../src/config/load-config.ts'
+import { type LoadedConfig, loadSettings } from '../../src/config/load-config.ts'
 import { openContent } from '../../src/db/content/open-content.ts'
 import type { SqlStore } from '../../src/db/sql-store.ts'
 import type { SqliteFile } from '../../src/db/sqlite/worker-messages.ts'
@@ -18,6 +18,14 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { loaded as loadedConfig } from '../fixtures/config/config.ts'
 import { openWatchedDatabase, unwatchedDb } from './query-plans.ts'
+import {
+  databaseOf,
+  dropDatabase,
+  onPostgres,
+  openTestPostgres,
+  storageOf,
+  type TestPostgres,
+} from './server-on-postgres.ts'
 import { TEST_CONFIG, withoutStrain } from './test-config.ts'
 import { testStatus } from './test-status.ts'
 
@@ -70,15 +78,26 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     { config: 'millrace.yaml', data: '.', port: 0, logLevel: 'silent' },
   )
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
-  const { settings } = loaded
+  const database = onPostgres ? await databaseOf(folder) : undefined
+  const settings = database === undefined ? loaded.settings : withStorage(loaded.settings, database)
   const time = { ahead: 0, stepped: options.stepped ?? 0 }
   const files = keepContent()
+  let postgres: TestPostgres | undefined
   const opened = await openApp({
     settings,
     clock: clockAhead(time, clock === 'still' ? stopped(systemClock) : systemClock),
     random: secureRandom,
     purpose: 'server',
-    overrides: { openDatabase: openWatchedDatabase, openContent: files.openContent, ...overrides },
+    overrides: {
+      openDatabase: openWatchedDatabase,
+      openContent: files.openContent,
+      openPostgres: async (options) => {
+        postgres = await openTestPostgres(options)
+        files.keep(postgres.opened.content)
+        return postgres.opened
+      },
+      ...overrides,
+    },
   })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
   const { app } = opened
@@ -101,6 +120,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     content: files.content,
     advance(ms) {
       time.ahead += ms
+      postgres?.advance(time.ahead, ms)
     },
     step(ms) {
       time.stepped += ms
@@ -114,10 +134,16 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     },
     async close() {
       await app.close().finally(() => app.log.close())
+      if (options.folder === undefined && database !== undefined) await dropDatabase(database)
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
     },
   }
 }
+
+const withStorage = (settings: LoadedConfig, database: string): LoadedConfig => ({
+  ...settings,
+  config: { ...settings.config, storage: { ...settings.config.storage, database: storageOf(database) } },
+})
 
 /** Opens the second database as a house does, and remembers it. */
 function keepContent() {
@@ -126,6 +152,9 @@ function keepContent() {
     get content(): SqlStore {
       if (kept === undefined) throw new Error('the house has opened no second database')
       return kept
+    },
+    keep(content: SqlStore) {
+      kept = content
     },
     openContent: async (where: Parameters<typeof openContent>[0]): Promise<SqliteFile> => {
       const content = await openContent(where)

@@ -275,6 +275,10 @@ export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & 
   return file
 }
 
+/** SQLite overwrites what is deleted in its page; the checkpoint removes the page's older versions. */
+export const eraseDeleted = async (file: SqlStore): Promise<void> =>
+  void (await file.all('PRAGMA wal_checkpoint(TRUNCATE)', []))
+
 /** The ledger that content.db belongs to, and its position at the last write of content.db. */
 interface ContentLedger {
   readonly ledger: string

@@ -148,7 +148,7 @@ export const listThere = (file: SqlStore, named: readonly (readonly [owner: Owne
 const TO_GO = `WITH RECURSIVE going (response, parent, items, first, depth) AS (
     SELECT response, parent, items, expires_at, 0 FROM (
       SELECT response, parent, items, expires_at FROM responses
-      WHERE children = 0 AND status <> 'in_progress' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
+      WHERE children = 0 AND status <> 'in_progress' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2) AS leaves
     UNION ALL
     SELECT r.response, r.parent, r.items, going.first, going.depth + 1
     FROM going CROSS JOIN responses r ON r.response = going.parent
@@ -205,6 +205,13 @@ export async function hideAll(file: SqlStore, owner: OwnerRow): Promise<void> {
     after = rows.at(-1)!.id
   }
 }
+
+const FAIL_ABANDONED = `UPDATE responses SET status = 'failed' WHERE status = 'in_progress' AND created_at < ?
+  AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.request_id = responses.request_id AND receipts.state = 'open')`
+
+/** On PostgreSQL, which has receipts in the same database: fails responses whose request no node runs any more. */
+export const failAbandoned = (file: SqlStore, createdBefore: number) =>
+  changeRows(file, FAIL_ABANDONED, [createdBefore])
 
 export const failRunning = (file: SqlStore) =>
   changeRows(file, "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'", [])

@@ -29,6 +29,8 @@ export interface ResponseServices extends ContentServices {
   readonly keeps: boolean
   /** The bytes on disk of all responses. */
   readonly bytesMax: number
+  /** Removes what was deleted from the disk, as far as the database can. */
+  readonly eraseDeleted?: (() => Promise<void>) | undefined
 }
 
 type ResponseStore = ReturnType<typeof createResponseStore>

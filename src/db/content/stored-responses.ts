@@ -65,6 +65,7 @@ export type StoredResponses = ReturnType<typeof createStoredResponses>
 interface StoredResponsesOptions extends ContentServices, Pick<ResponseServices, 'bytesMax'> {
   /** The first key wraps the keys of accounts; the others only unwrap. */
   readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
+  readonly eraseDeleted?: (() => Promise<void>) | undefined
 }
 
 export function createStoredResponses(options: StoredResponsesOptions) {
@@ -130,8 +131,7 @@ function deleteResponses({ file, keys, store, ...services }: ResponseServices) {
         await hideAll(file, owner)
       })
       await sweep()
-      // SQLite overwrites the key in its page; the checkpoint removes the page's older versions.
-      await file.all('PRAGMA wal_checkpoint(TRUNCATE)', [])
+      await services.eraseDeleted?.()
     },
   }
 }

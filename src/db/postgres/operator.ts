@@ -126,14 +126,17 @@ DECLARE
   books CONSTANT live_bucket[] := read_books(ARRAY[of_account], caps);
   running CONSTANT subscriptions := running_plan(of_account, at);
   newest subscriptions;
+  draw allowance_standing;
   draws allowance_standing[] := '{}';
+  opened bigint[] := '{}';
 BEGIN
   SELECT * INTO newest FROM subscriptions WHERE account = of_account ORDER BY row DESC LIMIT 1;
   FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
-    draws := array_append(draws,
-      standing_of(books, of_account, allowances -> number, at, coalesce(newest.billing_day, 1)));
+    draw := standing_of(books, of_account, allowances -> number, at, coalesce(newest.billing_day, 1));
+    draws := array_append(draws, draw);
+    opened := array_append(opened, CASE WHEN draw.running IS NOT NULL THEN books[draw.running].row END);
   END LOOP;
-  RETURN jsonb_build_object('draws', coalesce(amounts_of(draws), '[]'), 'subscription',
+  RETURN jsonb_build_object('draws', coalesce(amounts_of(draws), '[]'), 'opened', opened, 'subscription',
     CASE WHEN running.row IS NOT NULL THEN plan_result('running', running) -> 'subscription' END);
 END $$;
 `

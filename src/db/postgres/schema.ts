@@ -283,22 +283,32 @@ CREATE FUNCTION end_node(of_node bigint) RETURNS void LANGUAGE sql AS $$
   UPDATE nodes SET lease_until = least(lease_until, ledger_micros() / 1000) WHERE row = of_node
 $$;
 
--- Holds of nodes whose lease has ended, and those of the asking node itself; but none that a turn of the asker attends. The
--- marks are those of all nodes.
-CREATE FUNCTION abandoned_turns(asking bigint, attended text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- Holds of nodes whose lease ended that long ago, and those of the asking node itself; but none that a turn of the asker attends.
+-- In that time a node that could not reach the database brings the ends that it knows. The marks are those of all nodes.
+CREATE FUNCTION abandoned_turns(asking bigint, attended text[], grace_ms bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   turns jsonb;
 BEGIN
-  SELECT jsonb_agg(jsonb_build_object('requestId', request_id, 'receipt', row, 'node', node, 'model', model,
+  SELECT jsonb_agg(jsonb_build_object('requestId', request_id, 'receipt', row, 'account', account, 'node', node, 'model', model,
       'priceVersion', price_version, 'inputEstimate', input_estimate, 'cachedEstimate', cached_estimate,
       'outputBound', output_bound)) INTO turns
     FROM (SELECT receipts.* FROM receipts JOIN nodes ON nodes.row = receipts.node
       WHERE receipts.state = 'open' AND receipts.request_id <> ALL (attended)
-        AND (nodes.lease_until <= ledger_micros() / 1000 OR receipts.node = asking)
+        AND (nodes.lease_until <= ledger_micros() / 1000 - grace_ms OR receipts.node = asking)
       ORDER BY receipts.row LIMIT 500) AS abandoned;
   IF turns IS NULL THEN RETURN '{"turns": [], "marks": {}}'; END IF;
   RETURN jsonb_build_object('turns', turns,
     'marks', (SELECT coalesce(jsonb_object_agg(node, encode(packed, 'hex')), '{}') FROM marks));
+END $$;
+
+-- True for one node an interval: that one does the job.
+CREATE FUNCTION claim_job(job text, interval_ms bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  at bigint := ledger_micros() / 1000;
+BEGIN
+  INSERT INTO jobs (name, due_at) VALUES (job, at + interval_ms)
+    ON CONFLICT (name) DO UPDATE SET due_at = excluded.due_at WHERE jobs.due_at <= at;
+  RETURN FOUND;
 END $$;
 
 CREATE FUNCTION price_terms(of_model text, of_version integer) RETURNS text LANGUAGE sql AS $$
@@ -321,7 +331,7 @@ $$;
 /** What nodes call; everything else is called by these. Their settings hold for what they call. */
 const CALLS = [
   ...['run_turns', 'take_request', 'look_up_claim', 'price_terms'],
-  ...['begin_node', 'keep_node', 'end_node', 'abandoned_turns', 'tidy_ledger'],
+  ...['begin_node', 'keep_node', 'end_node', 'abandoned_turns', 'tidy_ledger', 'claim_job'],
   ...['add_account', 'account_standing', 'allowance_report', 'transfer_money', 'assign_plan', 'end_plan'],
 ]
 const PROOFS = ['verify_books', 'audit_books']

@@ -146,6 +146,9 @@ CREATE TABLE clock_corrections (
  * rows become visible in another order than they are numbered.
  */
 export const SIGNAL_TABLES = `
+-- When the next run of a periodic job is due. The node that moves it on does it.
+CREATE TABLE jobs (name text PRIMARY KEY, due_at bigint NOT NULL);
+
 CREATE TABLE signals (
   row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),

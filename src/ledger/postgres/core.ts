@@ -1,12 +1,11 @@
-// No server uses PostgreSQL yet: only tests and benches do.
-
 import { isRetryable } from '../../db/postgres/pool.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
-import type { RequestId } from '../../model/ids.ts'
+import type { AccountRow, BucketRow, RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import type { LedgerGate } from '../core.ts'
+import type { FindKeptFacts, LedgerGate } from '../core.ts'
+import type { JournaledEnds } from '../journal.ts'
 import type { AdmissionRefusal } from '../ledger.ts'
 import type { MarkKeeper } from '../marks.ts'
 import { type AllowanceStatus, type Claim, createLedgerState } from '../state/state.ts'
@@ -30,6 +29,16 @@ export interface PostgresCore {
   node: number
   /** Open while the database answers. */
   readonly gate: LedgerGate
+  /** Until when this node may end its turns, by its own monotonic clock: the lease as it was last renewed. */
+  leaseEndsMicros: number
+  readonly nowMicros: () => number
+  readonly findKeptFacts: FindKeptFacts
+  /** Ends that the database could not be told. Undefined for a command, which has no turns. */
+  readonly journaled: JournaledEnds | undefined
+  /** How long after the end of its lease a node may still bring the ends of its turns. */
+  readonly recoveryGraceMs: number
+  /** A turn of this node has ended in the database. */
+  onClosed(account: AccountRow): void
 }
 
 /** The input of `run_turns` for one turn that ends. Without a charge it is a release. */
@@ -123,14 +132,20 @@ const drawOf = (allowance: Allowance | undefined, amounts: AmountsRow): Draw => 
   held: BigInt(amounts.held),
 })
 
-export const allowanceStatusFrom = (allowance: Allowance, amounts: AmountsRow): AllowanceStatus => ({
-  allowance,
-  period: { start: amounts.start ?? 0, end: amounts.end ?? 0 },
-  running: undefined,
-  granted: BigInt(amounts.granted ?? 0) as NanoUsd,
-  posted: BigInt(amounts.posted),
-  held: BigInt(amounts.held),
-})
+/** `opened` is the bucket of a running window. */
+export function allowanceStatusFrom(
+  allowance: Allowance,
+  { start, end, granted, posted, held }: AmountsRow,
+  opened?: number,
+): AllowanceStatus {
+  const period = { start: start ?? 0, end: end ?? 0 }
+  const amounts = { granted: BigInt(granted ?? 0) as NanoUsd, posted: BigInt(posted), held: BigInt(held) }
+  const running =
+    opened === undefined || allowance.unit === 'cap'
+      ? undefined
+      : { row: opened as BucketRow, unit: allowance.unit, subject: allowance.subject, ...period, ...amounts }
+  return { allowance, period, running, ...amounts }
+}
 
 /**
  * The limits as this node last saw them, for headers only: the database decides, by its own clock. Each answer gives the

@@ -1,16 +1,17 @@
-// No server uses PostgreSQL yet: only tests and benches do.
-
 import { asJson, callLedger, type PostgresPool } from '../../db/postgres/pool.ts'
+import type { SettleJournal } from '../../db/settle-journal.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { AccountRow } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Batcher } from '../batcher.ts'
-import { createLedgerGate } from '../core.ts'
+import { createLedgerGate, type FindKeptFacts } from '../core.ts'
+import { openJournaledEnds } from '../journal.ts'
 import type { AccountStatusReport, CreditOutcome, Ledger, VerifyReport } from '../ledger.ts'
 import { createMarkKeeper } from '../marks.ts'
 import type { PlanOutcome } from '../state/operator-commands.ts'
 import type { Claim, Subscription } from '../state/state.ts'
 import { type AmountsRow, allowanceStatusFrom, createSeenLimits, createTurnCalls, type PostgresCore } from './core.ts'
-import { admitOnPostgres, recoverOnPostgres, takeRequestOnPostgres } from './turns.ts'
+import { admitOnPostgres, recoverOnPostgres, replayOnPostgres, takeRequestOnPostgres } from './turns.ts'
 
 interface PostgresLedgerOptions {
   readonly pool: PostgresPool
@@ -21,6 +22,11 @@ interface PostgresLedgerOptions {
   /** How long an operation is retried when the database does not answer. */
   readonly retryMs: number
   readonly observer: PostgresLedgerObserver
+  /** How long after the end of its lease a node may still bring the ends of its turns. */
+  readonly recoveryGraceMs?: number
+  /** Undefined for a command, which has no turns. */
+  readonly journal?: SettleJournal | undefined
+  readonly findKeptFacts?: FindKeptFacts
 }
 
 interface PostgresLedgerObserver {
@@ -29,6 +35,8 @@ interface PostgresLedgerObserver {
   recovered(holds: number): void
   /** The lease of this node ended before it was renewed: other nodes may resolve its holds. */
   leaseLost(): void
+  /** A turn of this account has ended here. */
+  closed(account: AccountRow): void
 }
 
 /** How often a lease is renewed while it lasts. */
@@ -41,6 +49,7 @@ const RENEWALS_A_LEASE = 3
 export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<Ledger> {
   const { observer } = deps
   const core = await createCore(deps)
+  if (core.journaled !== undefined) await replayOnPostgres(core, core.journaled)
   const sweep = async () => {
     const resolved = await recoverOnPostgres(core)
     if (resolved > 0) observer.recovered(resolved)
@@ -82,23 +91,47 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
 
 async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
   const { pool, retryMs, leaseMs, observer } = deps
-  const gate = createLedgerGate()
+  // Other nodes may resolve this one's holds when its lease ends.
+  const gate = createLedgerGate(leaseMs)
   const onTrouble = (error: unknown) => {
     gate.shut()
     observer.trouble(error)
   }
   const call = async <Result>(expression: string, values: readonly unknown[]): Promise<Result> => {
     const result = await callLedger<Result>({ pool, retryMs, onTrouble }, expression, values)
-    if (!gate.open) gate.reopen()
+    if (!gate.open && !isReopening) void reopen()
     return result
   }
+  let isReopening = false
+  /** Before anything is admitted, the ends of turns that the database could not be told. */
+  const reopen = async (): Promise<void> => {
+    isReopening = true
+    try {
+      if (core.journaled !== undefined && !(await replayOnPostgres(core, core.journaled))) return
+      gate.reopen()
+      // An end that was journaled in this moment found the gate shut.
+      if (core.journaled?.isEmpty === false) await replayOnPostgres(core, core.journaled)
+    } catch (error) {
+      observer.trouble(error)
+    } finally {
+      isReopening = false
+    }
+  }
+  const nowMicros = () => deps.clock.nowMicros()
+  const begunAt = nowMicros()
   const core: PostgresCore = {
     call,
     onTrouble: observer.trouble,
     node: await beginNode({ call }, leaseMs),
+    leaseEndsMicros: begunAt + leaseMs * 1000,
+    nowMicros,
+    findKeptFacts: deps.findKeptFacts ?? (async () => new Map()),
+    journaled: deps.journal && (await openJournaledEnds(deps.journal, NO_TABLE)),
+    recoveryGraceMs: deps.recoveryGraceMs ?? 0,
+    onClosed: observer.closed,
     attended: new Set(),
     open: new Set(),
-    limits: createSeenLimits(() => deps.clock.nowMicros()),
+    limits: createSeenLimits(nowMicros),
     marks: createMarkKeeper(
       newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
       { open: true },
@@ -132,19 +165,39 @@ function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batche
   }
 }
 
+/** While the database does not answer, it is asked this often. */
+const PROBE_MS = 500
+
 function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOptions): () => void {
+  let isRenewing = false
+  let renewedAt = core.nowMicros()
   const renew = async () => {
-    if (await core.call<boolean>('keep_node($1, $2, NULL)', [core.node, leaseMs])) return
-    observer.leaseLost()
-    core.node = await beginNode(core, leaseMs)
+    const askedAt = core.nowMicros()
+    if (!(await core.call<boolean>('keep_node($1, $2, NULL)', [core.node, leaseMs]))) {
+      observer.leaseLost()
+      core.gate.expire()
+      core.node = await beginNode(core, leaseMs)
+    }
+    core.leaseEndsMicros = askedAt + leaseMs * 1000
+    renewedAt = askedAt
   }
-  const timer = setInterval(() => void renew().catch(() => {}), leaseMs / RENEWALS_A_LEASE)
+  const renewIfDue = async () => {
+    const isDue = core.nowMicros() - renewedAt >= (leaseMs / RENEWALS_A_LEASE) * 1000
+    if (isRenewing || (core.gate.open && !isDue)) return
+    isRenewing = true
+    await renew().catch(() => {})
+    isRenewing = false
+  }
+  const timer = setInterval(() => void renewIfDue(), Math.min(PROBE_MS, leaseMs / RENEWALS_A_LEASE))
   timer.unref()
   return () => clearInterval(timer)
 }
 
 const beginNode = async ({ call }: Pick<PostgresCore, 'call'>, leaseMs: number): Promise<number> =>
   Number(await call<string>('begin_node($1)', [leaseMs]))
+
+/** No end waits for its account: the database ends turns of frozen accounts too. */
+const NO_TABLE = { read: async () => [], add: async () => {}, remove: async () => {} }
 
 type OperatorCommands = Pick<
   Ledger,
@@ -168,7 +221,7 @@ const createOperatorCommands = (core: PostgresCore): OperatorCommands => ({
     const report = await core.call<ReportRow>('allowance_report($1, $2)', [account, asJson(allowances)])
     const statuses = allowances.flatMap((allowance, index) => {
       const amounts = report.draws[index]
-      return amounts ? [allowanceStatusFrom(allowance, amounts)] : []
+      return amounts ? [allowanceStatusFrom(allowance, amounts, report.opened[index] ?? undefined)] : []
     })
     return { subscription: report.subscription ? subscriptionOf(report.subscription) : undefined, statuses }
   },
@@ -191,6 +244,8 @@ type CreditRow =
 
 interface ReportRow {
   readonly draws: readonly AmountsRow[]
+  /** The buckets of windows that are running. */
+  readonly opened: readonly (number | null)[]
   readonly subscription: SubscriptionRow | null
 }
 

@@ -1,16 +1,15 @@
-// No server uses PostgreSQL yet: only tests and benches do.
-
-import { asJson } from '../../db/postgres/pool.ts'
+import { asJson, isRetryable } from '../../db/postgres/pool.ts'
 import type { AppliedLimit } from '../../model/caller.ts'
-import type { Ending } from '../../model/ending.ts'
-import type { RequestId } from '../../model/ids.ts'
+import { type Ending, readEnding } from '../../model/ending.ts'
+import type { AccountRow, RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Price } from '../../model/price.ts'
+import type { JournaledEnds, TurnEnd } from '../journal.ts'
 import type { Admission, AdmittedTurn, SettleOutcome, TakenRequest } from '../ledger.ts'
 import { unpackMarks } from '../marks.ts'
 import { priceFrom } from '../prices.ts'
 import { chargeForDelivered, recoveredEnding } from '../recovery.ts'
-import type { AdmitRequest } from '../state/turns.ts'
+import { type AdmitRequest, chargeWithin } from '../state/turns.ts'
 import { type AdmitRow, type CloseOp, type LimitStates, type PostgresCore, refusalOf, refusedByLimit } from './core.ts'
 
 const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
@@ -36,21 +35,22 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
 
 function admittedTurn(
   core: PostgresCore,
-  { requestId }: AdmitRequest,
+  { requestId, account }: AdmitRequest,
   { receipt, cap, hold }: Extract<AdmitRow, { kind: 'held' }>,
   statuses: AdmittedTurn['statuses'],
 ): AdmittedTurn {
   core.open.add(requestId)
+  const heldAmount = BigInt(hold) as NanoUsd
   return {
     kind: 'admitted',
     cap,
-    heldAmount: BigInt(hold) as NanoUsd,
+    heldAmount,
     statuses,
     mayCallBeforeDurable: true,
     durable: Promise.resolve('durable'),
     hurry() {},
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
-    settle: (ending) => closeOnPostgres(core, { requestId, receipt }, ending, { recovers: false }),
+    settle: (ending) => settleOnPostgres(core, { requestId, receipt, account, heldAmount }, ending),
     detach() {
       core.attended.delete(requestId)
       // An open hold keeps its marks, because the sweeper charges by them.
@@ -73,9 +73,46 @@ export async function takeRequestOnPostgres(
   return { kind: 'refused', refusal: refusedByLimit({ limits: counted }, { ...row, number }), statuses }
 }
 
+interface HeldTurn {
+  readonly requestId: RequestId
+  readonly receipt: number
+  readonly account: AccountRow
+}
+
+/** An end that the database could not be told is written into the journal, while this node may end its turns. */
+async function settleOnPostgres(
+  core: PostgresCore,
+  turn: HeldTurn & { readonly heldAmount: NanoUsd },
+  ending: Ending,
+): Promise<SettleOutcome> {
+  const outcome = await closeOnPostgres(core, turn, ending, { recovers: false })
+  if (outcome.kind !== 'lost' || core.journaled === undefined || core.nowMicros() >= core.leaseEndsMicros)
+    return outcome
+  if (!(await core.journaled.write({ requestId: turn.requestId, ending }))) return outcome
+  const { owed } = ending
+  const { charge, shortfall } = chargeWithin(turn.heldAmount, owed)
+  return owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
+}
+
+/** Brings journaled ends to the database. False when it cannot be reached again. */
+export const replayOnPostgres = (core: PostgresCore, journaled: JournaledEnds): Promise<boolean> =>
+  journaled.replay(async ({ requestId, ending }: TurnEnd) => {
+    try {
+      const op = { ...closeOp(requestId, ending, `${core.node}.${++closings}`), recovers: true }
+      const { kind } = await core.turns.close(op)
+      core.open.delete(requestId)
+      return { kind: kind === 'not-open' ? 'not-open' : 'recorded' }
+    } catch (error) {
+      if (isRetryable(error)) return { kind: 'lost' }
+      // What the database refuses is recovered by its marks.
+      core.onTrouble(error)
+      return { kind: 'not-open' }
+    }
+  })
+
 async function closeOnPostgres(
   core: PostgresCore,
-  { requestId, receipt }: { readonly requestId: RequestId; readonly receipt: number },
+  { requestId, receipt, account }: HeldTurn,
   ending: Ending,
   { recovers }: Pick<CloseOp, 'recovers'>,
 ): Promise<SettleOutcome> {
@@ -89,6 +126,7 @@ async function closeOnPostgres(
   core.open.delete(requestId)
   core.marks.forget(receipt)
   if (row.kind === 'not-open') return { kind: 'not-ours' }
+  core.onClosed(account)
   if (!ending.owed) return { kind: 'released' }
   const { charge, shortfall } = row
   return {
@@ -112,6 +150,7 @@ const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: str
 interface AbandonedTurn {
   readonly requestId: RequestId
   readonly receipt: number
+  readonly account: AccountRow
   readonly node: number
   readonly model: string
   readonly priceVersion: number
@@ -132,14 +171,27 @@ interface Abandoned {
  * Returns how many were resolved.
  */
 export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
-  const { turns, marks } = await core.call<Abandoned>('abandoned_turns($1, $2)', [core.node, [...core.attended]])
+  const { turns, marks } = await core.call<Abandoned>('abandoned_turns($1, $2, $3)', [
+    core.node,
+    [...core.attended],
+    core.recoveryGraceMs,
+  ])
   const delivered = newestOf(marks)
   const prices = new Map<string, Price>()
   // A turn that was admitted here after the list was made is on its way.
-  const abandoned = turns.filter(({ requestId }) => !core.attended.has(requestId))
+  const isAbandoned = ({ requestId }: AbandonedTurn) =>
+    !core.attended.has(requestId) && core.journaled?.has(requestId) !== true
+  const abandoned = turns.filter(isAbandoned)
+  const kept = await core.findKeptFacts(abandoned.map(({ requestId }) => requestId))
   // One that the database refuses to end is left as it is, and does not keep the others.
   const resolved = await Promise.allSettled(
     abandoned.map(async (turn) => {
+      // The answer is whole, and can still be had: only its charge was missing.
+      const known = kept.get(turn.requestId)
+      if (known !== undefined) {
+        const ending = { ...readEnding(known.facts), kept: known.isReplayable }
+        return closeOnPostgres(core, turn, ending, { recovers: true })
+      }
       const tokens = (turn.node === core.node ? core.marks.get(turn.receipt) : undefined) ?? delivered.get(turn.receipt)
       const owed =
         tokens === undefined ? undefined : chargeForDelivered(turn, tokens, await priceOf(core, prices, turn))

@@ -1,0 +1,85 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { openPostgres, type PostgresDatabase } from '../../src/db/postgres/open-database.ts'
+import { FUNCTIONS_SCHEMA } from '../../src/db/postgres/schema.ts'
+
+/** Where the servers of this run keep their data; undefined: in SQLite files. */
+const server = inject('postgres')
+
+export const onPostgres = server !== undefined
+
+const urlOf = (database: string): string => `postgres://${server!.user}@localhost/${database}?host=${server!.host}`
+
+let made = 0
+let template: Promise<string> | undefined
+
+const asAdmin = async (sql: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: urlOf('postgres') })
+  await client.connect()
+  await client.query(sql).finally(() => client.end())
+}
+
+/** Installing the schema takes longer than copying it. */
+async function createTemplate(): Promise<string> {
+  const name = `template_${process.pid}`
+  await asAdmin(`CREATE DATABASE ${name}`)
+  const opened = await openPostgres({ url: urlOf(name), mayLoseCommits: true, onTrouble() {} })
+  await opened.close()
+  return name
+}
+
+const NAME_FILE = 'postgres-database'
+
+/** The database of a data folder: that of an earlier server in it, or a new one. */
+export async function databaseOf(folder: string): Promise<string> {
+  const file = join(folder, NAME_FILE)
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    template ??= createTemplate()
+    const name = `server_${process.pid}_${++made}`
+    await asAdmin(`CREATE DATABASE ${name} TEMPLATE ${await template}`)
+    writeFileSync(file, name)
+    return name
+  }
+}
+
+export const storageOf = (database: string) => ({ kind: 'postgres' as const, url: urlOf(database) })
+
+export const dropDatabase = (database: string): Promise<void> => asAdmin(`DROP DATABASE ${database} WITH (FORCE)`)
+
+/** A server's database whose clock a test sets. */
+export interface TestPostgres {
+  readonly opened: PostgresDatabase
+  /** The clock of the database decides, so it has to go on with that of the server. The lease of the server goes on with it. */
+  advance(ahead: number, by: number): void
+}
+
+/** Opens it as a server does. What the ledger asks waits for a clock that is being set. */
+export async function openTestPostgres(options: Parameters<typeof openPostgres>[0]): Promise<TestPostgres> {
+  const opened = await openPostgres({ ...options, mayLoseCommits: true })
+  const { ledgerPool } = opened
+  let clockSet: Promise<unknown> = Promise.resolve()
+  const setClock = (ahead: number, by: number) =>
+    ledgerPool.query(
+      `UPDATE millrace.nodes SET lease_until = lease_until + ${Math.round(by)};
+       CREATE OR REPLACE FUNCTION ${FUNCTIONS_SCHEMA}.ledger_micros() RETURNS bigint LANGUAGE sql AS $$
+         SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ${Math.round(ahead * 1000)} $$`,
+    )
+  return {
+    opened: {
+      ...opened,
+      ledgerPool: {
+        query: async (text, values) => {
+          await clockSet
+          return ledgerPool.query(text, values)
+        },
+      },
+    },
+    advance(ahead, by) {
+      clockSet = clockSet.then(() => setClock(ahead, by))
+    },
+  }
+}

@@ -65,13 +65,18 @@ export async function findMovementTime(db: LedgerDb, account: number, movement: 
 
 /** The number of an account's last movement, 0 for none: the maximum of the ends of all indexes. */
 export async function findLastMovement(db: LedgerDb, account: number): Promise<number> {
-  const last = (table: 'receipts' | 'transfers', which: RawBuilder<unknown>) => sql`COALESCE(
-    (SELECT MAX(movement) FROM ${sql.table(table)} WHERE account = ${account} AND ${which} AND movement IS NOT NULL), 0)`
+  const last = (table: 'receipts' | 'transfers', which: RawBuilder<unknown>) => sql`SELECT
+    (SELECT MAX(movement) FROM ${sql.table(table)} WHERE account = ${account} AND ${which} AND movement IS NOT NULL) AS movement`
   const ends = [
     ...RECEIPT_KINDS.map((kind) => last('receipts', isOfKind(kind))),
     ...TRANSFER_UNITS.map((unit) => last('transfers', sql`unit = ${unit}`)),
   ]
-  const [row] = await listRows(db, sql<{ movement: number }>`SELECT MAX(${sql.join(ends)}) AS movement`)
+  const [row] = await listRows(
+    db,
+    sql<{
+      movement: number | null
+    }>`SELECT MAX(movement) AS movement FROM (${sql.join(ends, sql` UNION ALL `)}) AS ends`,
+  )
   return row?.movement ?? 0
 }
 

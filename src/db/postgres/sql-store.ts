@@ -106,7 +106,7 @@ async function ask(db: PostgresPool, text: string, values: readonly SqlValue[], 
   try {
     return await db.query(text, values)
   } catch (error) {
-    throw asFailure(error, place, text)
+    throw asFailure(error, place)
   }
 }
 
@@ -121,10 +121,9 @@ interface ServerError extends Error {
 const KEY_COLUMNS = /^Key \(([^)]*)\)=/
 
 /** As SQLite, a broken unique constraint is named by its columns. */
-function asFailure(error: unknown, place?: number, text?: string): unknown {
+function asFailure(error: unknown, place?: number): unknown {
   if (error instanceof SqlFailure || error instanceof UnexpectedChanges || !(error instanceof Error)) return error
   const { code, severity, table, detail, message } = error as ServerError
-  if (process.env.DEBUGSQL && code?.startsWith('42')) console.error('BADSQL', code, message, text)
   if (severity === undefined || code === undefined) {
     return error instanceof TypeError || error instanceof RangeError
       ? error

@@ -69,7 +69,8 @@ export default defineConfig({
         test: {
           name: 'e2e-postgres',
           include: ['test/e2e/**/*.test.ts'],
-          exclude: LONG,
+          // These copy, damage or restore the files of a data folder, or set its clock.
+          exclude: [...LONG, 'test/e2e/restore/**', 'test/e2e/lessons/the-ledger-stays-balanced.test.ts'],
           globalSetup: ['test/support/provide-postgres.ts'],
           ...SHARED,
           ...PATIENCE,

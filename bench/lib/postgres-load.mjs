@@ -71,6 +71,7 @@ export async function turnsOnPostgres(ledger, { open, nodes, limited = false }) 
     const observer = {
       trouble: console.error,
       recovered() {},
+      recorded() {},
       closed() {},
       leaseLost: () => console.error('a lease was lost'),
     }

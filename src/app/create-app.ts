@@ -343,6 +343,7 @@ async function openNodeLedger(
         log.warn({ holds }, 'holds without a running turn were resolved')
       },
       leaseLost: () => log.error({}, 'the lease of this node ended: other nodes resolve its turns, which are cut off'),
+      recorded: (batch) => metrics.batchCommitted(batch),
       closed: (account) => usage.noteAccount(account),
     },
   })

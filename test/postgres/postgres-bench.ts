@@ -46,6 +46,7 @@ export async function openNode(
       leaseLost() {
         facts.leasesLost++
       },
+      recorded() {},
       closed() {},
     },
   })

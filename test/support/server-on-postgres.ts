@@ -50,6 +50,8 @@ export const storageOf = (database: string) => ({ kind: 'postgres' as const, url
 
 export const dropDatabase = (database: string): Promise<void> => asAdmin(`DROP DATABASE ${database} WITH (FORCE)`)
 
+const REAL_MICROS = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
+
 /** A server's database whose clock a test sets. */
 export interface TestPostgres {
   readonly opened: PostgresDatabase
@@ -58,16 +60,21 @@ export interface TestPostgres {
 }
 
 /** Opens it as a server does. What the ledger asks waits for a clock that is being set. */
-export async function openTestPostgres(options: Parameters<typeof openPostgres>[0]): Promise<TestPostgres> {
+export async function openTestPostgres(
+  options: Parameters<typeof openPostgres>[0],
+  { isStill, ahead: aheadAtFirst }: { readonly isStill: boolean; readonly ahead: number },
+): Promise<TestPostgres> {
   const opened = await openPostgres({ ...options, mayLoseCommits: true })
   const { ledgerPool } = opened
-  let clockSet: Promise<unknown> = Promise.resolve()
+  const { rows } = await ledgerPool.query(`SELECT ${REAL_MICROS} AS now`)
+  const now = isStill ? String(rows[0]!.now) : REAL_MICROS
   const setClock = (ahead: number, by: number) =>
     ledgerPool.query(
       `UPDATE millrace.nodes SET lease_until = lease_until + ${Math.round(by)};
        CREATE OR REPLACE FUNCTION ${FUNCTIONS_SCHEMA}.ledger_micros() RETURNS bigint LANGUAGE sql AS $$
-         SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + ${Math.round(ahead * 1000)} $$`,
+         SELECT ${now} + ${Math.round(ahead * 1000)} $$`,
     )
+  let clockSet: Promise<unknown> = isStill || aheadAtFirst > 0 ? setClock(aheadAtFirst, 0) : Promise.resolve()
   return {
     opened: {
       ...opened,

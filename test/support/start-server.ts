@@ -92,7 +92,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
       openDatabase: openWatchedDatabase,
       openContent: files.openContent,
       openPostgres: async (options) => {
-        postgres = await openTestPostgres(options)
+        postgres = await openTestPostgres(options, { isStill: clock === 'still', ahead: time.ahead + time.stepped })
         files.keep(postgres.opened.content)
         return postgres.opened
       },

@@ -9,7 +9,13 @@ import type { JournaledEnds } from '../journal.ts'
 import type { AdmissionRefusal } from '../ledger.ts'
 import type { MarkKeeper } from '../marks.ts'
 import { type AllowanceStatus, type Claim, createLedgerState } from '../state/state.ts'
-import { checkLimits, dropRecoveredRateLimits, type LimitRefusal, limitStatusesOf } from '../state/turn-limits.ts'
+import {
+  checkLimits,
+  dropRecoveredRateLimits,
+  type LimitRefusal,
+  limitStatusesOf,
+  releaseLimits,
+} from '../state/turn-limits.ts'
 import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 
 /** What the operations of a ledger on PostgreSQL share. */
@@ -37,6 +43,8 @@ export interface PostgresCore {
   readonly journaled: JournaledEnds | undefined
   /** How long after the end of its lease a node may still bring the ends of its turns. */
   readonly recoveryGraceMs: number
+  /** A call has made so many operations durable. */
+  onRecorded(batch: { readonly operations: number; readonly seconds: number }): void
   /** A turn of this node has ended in the database. */
   onClosed(account: AccountRow): void
 }
@@ -148,12 +156,16 @@ export function allowanceStatusFrom(
 }
 
 /**
- * The limits as this node last saw them, for headers only: the database decides, by its own clock. Each answer gives the
- * difference to this node's clock.
+ * The limits as this node last saw them. The database decides, by its own clock; each answer gives the difference to this
+ * node's clock.
  */
 interface SeenLimits {
   learn(limits: readonly AppliedLimit[], states: LimitStates): LimitStatus[]
   statuses(limits: readonly AppliedLimit[]): LimitStatus[]
+  /** Of the limits on requests, which are only ever taken from: one that is used up here is used up in the database. */
+  refusal(limits: readonly AppliedLimit[]): LimitRefusal | undefined
+  /** A turn has ended, and its tokens are corrected. The next answer of the database replaces this. */
+  release(limits: readonly AppliedLimit[], tokensUsed: number): void
   evict(): void
 }
 
@@ -172,6 +184,13 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
       return limitStatusesOf(ledgerState, limits, states.ticks)
     },
     statuses: (limits) => limitStatusesOf(ledgerState, limits, nowMicros() + aheadMicros),
+    refusal: (limits) =>
+      checkLimits(
+        ledgerState,
+        limits.filter(({ kind }) => kind === 'requests'),
+        nowMicros() + aheadMicros,
+      ),
+    release: (limits, tokensUsed) => releaseLimits(ledgerState, limits, tokensUsed, nowMicros() + aheadMicros),
     evict: () => dropRecoveredRateLimits(ledgerState, nowMicros() + aheadMicros),
   }
 }
@@ -214,10 +233,12 @@ function partsOf({ admissions, closes }: Batch): Batch[] {
 }
 
 /** Results come in the order of the operations. */
-type SendTurns = (
-  admissions: readonly AdmitRequest[],
-  closes: readonly CloseOp[],
-) => Promise<{ readonly admissions: readonly AdmitRow[]; readonly closes: readonly CloseRow[] }>
+export interface TurnResults {
+  readonly admissions: readonly AdmitRow[]
+  readonly closes: readonly CloseRow[]
+}
+
+type SendTurns = (admissions: readonly AdmitRequest[], closes: readonly CloseOp[]) => Promise<TurnResults>
 
 /**
  * Gathers operations into calls: while calls are in flight the next operations join, so that the window grows with the load.

@@ -10,7 +10,14 @@ import type { AccountStatusReport, CreditOutcome, Ledger, VerifyReport } from '.
 import { createMarkKeeper } from '../marks.ts'
 import type { PlanOutcome } from '../state/operator-commands.ts'
 import type { Claim, Subscription } from '../state/state.ts'
-import { type AmountsRow, allowanceStatusFrom, createSeenLimits, createTurnCalls, type PostgresCore } from './core.ts'
+import {
+  type AmountsRow,
+  allowanceStatusFrom,
+  createSeenLimits,
+  createTurnCalls,
+  type PostgresCore,
+  type TurnResults,
+} from './core.ts'
 import { admitOnPostgres, recoverOnPostgres, replayOnPostgres, takeRequestOnPostgres } from './turns.ts'
 
 interface PostgresLedgerOptions {
@@ -35,6 +42,8 @@ interface PostgresLedgerObserver {
   recovered(holds: number): void
   /** The lease of this node ended before it was renewed: other nodes may resolve its holds. */
   leaseLost(): void
+  /** A call has made so many operations durable. */
+  recorded(batch: { readonly operations: number; readonly seconds: number }): void
   /** A turn of this account has ended here. */
   closed(account: AccountRow): void
 }
@@ -68,8 +77,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       return { ...report, ok: report.violations === 0 }
     },
     limitStatuses: (limits) => core.limits.statuses(limits),
-    // What this node has seen may be outdated: only the database refuses.
-    limitRefusal: () => undefined,
+    limitRefusal: (limits) => core.limits.refusal(limits),
     admit: (request) => admitOnPostgres(core, request),
     takeRequest: (limits) => takeRequestOnPostgres(core, limits),
     async sweep() {
@@ -129,6 +137,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     journaled: deps.journal && (await openJournaledEnds(deps.journal, NO_TABLE)),
     recoveryGraceMs: deps.recoveryGraceMs ?? 0,
     onClosed: observer.closed,
+    onRecorded: observer.recorded,
     attended: new Set(),
     open: new Set(),
     limits: createSeenLimits(nowMicros),
@@ -137,9 +146,13 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
       { open: true },
       { now: () => 0, intervalMs: deps.markIntervalMs },
     ),
-    turns: createTurnCalls((admissions, closes) =>
-      call('run_turns($1, $2, $3)', [asJson(admissions), asJson(closes), core.node]),
-    ),
+    turns: createTurnCalls(async (admissions, closes) => {
+      const sentAt = nowMicros()
+      const results = await call<TurnResults>('run_turns($1, $2, $3)', [asJson(admissions), asJson(closes), core.node])
+      const operations = admissions.length + closes.length
+      observer.recorded({ operations, seconds: (nowMicros() - sentAt) / 1_000_000 })
+      return results
+    }),
     gate,
   }
   return core
@@ -211,7 +224,12 @@ const createOperatorCommands = (core: PostgresCore): OperatorCommands => ({
     if (!row) throw new Error(`Account ${account} has no wallet`)
     return accountStatusOf(row)
   },
-  credit: async (order) => creditOutcomeOf(await core.call<CreditRow>('transfer_money($1)', [asJson(order)])),
+  async credit(order) {
+    const sentAt = core.nowMicros()
+    const row = await core.call<CreditRow>('transfer_money($1)', [asJson(order)])
+    if (row.kind === 'credited') core.onRecorded({ operations: 1, seconds: (core.nowMicros() - sentAt) / 1_000_000 })
+    return creditOutcomeOf(row)
+  },
   async lookUpClaim(scope) {
     const { at, claim } = await core.call<LookedUpRow>('look_up_claim($1)', [scope])
     // What this reads is committed.

@@ -3,7 +3,7 @@ import type { AppliedLimit } from '../../model/caller.ts'
 import { type Ending, readEnding } from '../../model/ending.ts'
 import type { AccountRow, RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import type { Price } from '../../model/price.ts'
+import { inputTokensOf, type Price } from '../../model/price.ts'
 import type { JournaledEnds, TurnEnd } from '../journal.ts'
 import type { Admission, AdmittedTurn, SettleOutcome, TakenRequest } from '../ledger.ts'
 import { unpackMarks } from '../marks.ts'
@@ -35,7 +35,7 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
 
 function admittedTurn(
   core: PostgresCore,
-  { requestId, account }: AdmitRequest,
+  { requestId, account, limits }: AdmitRequest,
   { receipt, cap, hold }: Extract<AdmitRow, { kind: 'held' }>,
   statuses: AdmittedTurn['statuses'],
 ): AdmittedTurn {
@@ -50,7 +50,10 @@ function admittedTurn(
     durable: Promise.resolve('durable'),
     hurry() {},
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
-    settle: (ending) => settleOnPostgres(core, { requestId, receipt, account, heldAmount }, ending),
+    settle(ending) {
+      core.limits.release(limits, tokensOf(ending))
+      return settleOnPostgres(core, { requestId, receipt, account, heldAmount }, ending)
+    },
     detach() {
       core.attended.delete(requestId)
       // An open hold keeps its marks, because the sweeper charges by them.
@@ -72,6 +75,8 @@ export async function takeRequestOnPostgres(
   if (number === null) return { kind: 'taken', statuses }
   return { kind: 'refused', refusal: refusedByLimit({ limits: counted }, { ...row, number }), statuses }
 }
+
+const tokensOf = ({ owed }: Ending): number => (owed ? inputTokensOf(owed.usage) + owed.usage.output : 0)
 
 interface HeldTurn {
   readonly requestId: RequestId

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { openBrowser, signUp } from '../../support/console-session.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
+import { onPostgres } from '../../support/server-on-postgres.ts'
 import { startServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -75,7 +76,7 @@ it('an internal error shows the request id and no details', async () => {
   try {
     const account = await openAccount(other)
     const owner = await signUp(other, { email: 'owner@fault.example', account: account.id })
-    await other.app.operations.db.schema.dropTable('wishes').execute()
+    await other.app.operations.db.schema.dropTable(onPostgres ? 'millrace.wishes' : 'wishes').execute()
     const reported = await owner.send('GET /wallet')
     expect([reported.status, reported.error?.code]).toEqual([500, 'internal_error'])
     expect(reported.error?.request_id).toBe(reported.headers.get('x-request-id'))

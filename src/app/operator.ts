@@ -127,14 +127,15 @@ async function runHere(
   name: string,
   args: unknown,
 ): Promise<Answer | { kind: 'locked' }> {
-  const { data } = settings.config.storage
+  const { data, database } = settings.config.storage
   const set_aside = listQuarantined(data)
   const { version, node } = deps
   const notRunning: ServerStatus = { running: false, version, node, data, has_ledger: hasLedger(data), set_aside }
   // `status` must not create a data folder.
   if (name === 'status') return { kind: 'done', value: notRunning }
   // A mistyped path must not create a new ledger and key ring, which would look healthy.
-  if (!hasLedger(data) && !(name === 'accounts.create' && existsSync(data)))
+  const isPostgres = database.kind === 'postgres'
+  if (!isPostgres && !hasLedger(data) && !(name === 'accounts.create' && existsSync(data)))
     return { kind: 'unreachable', exit: EXIT.failure, message: noLedger(data) }
   const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'command' })
   if (opened.kind === 'locked') return opened

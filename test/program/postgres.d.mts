@@ -3,6 +3,9 @@ export interface PostgresServer {
   readonly host: string
   readonly user: string
   readonly version: string
+  /** Without a checkpoint, as after a power failure that the disk survived. */
+  crash(): Promise<void>
+  startAgain(): Promise<void>
   stop(): Promise<void>
 }
 

@@ -51,32 +51,52 @@ export async function startPostgres(programs, { fsync = false } = {}) {
     `fsync=${fsync ? 'on' : 'off'}`,
     'max_connections=400',
   ]
-  const server = spawn(
-    join(programs, 'postgres'),
-    ['-D', data, '-p', String(PORT), ...settings.flatMap((setting) => ['-c', setting])],
-    { ...owner, cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  const ended = new Promise((resolve) => server.once('exit', () => resolve()))
-  let emitted = ''
-  const ready = new Promise((resolve, reject) => {
-    server.stderr.on('data', (bytes) => {
-      emitted = (emitted + bytes).slice(-20_000)
-      if (emitted.includes('ready to accept connections')) resolve()
+  let server = await runServer()
+  /** Resolves when it accepts connections. */
+  async function runServer() {
+    const words = ['-D', data, '-p', String(PORT), ...settings.flatMap((setting) => ['-c', setting])]
+    const child = spawn(join(programs, 'postgres'), words, {
+      ...owner,
+      cwd: folder,
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
-    void ended.then(() => reject(new Error(`PostgreSQL did not start:\n${emitted}`)))
-    setTimeout(() => reject(new Error(`PostgreSQL did not start in time:\n${emitted}`)), START_MS).unref()
-  })
-  const stop = async () => {
-    // Fast shutdown: connections that are left over are closed.
-    server.kill('SIGINT')
-    await ended
-    rmSync(folder, { recursive: true, force: true })
+    const ended = new Promise((resolve) => child.once('exit', () => resolve()))
+    let emitted = ''
+    const ready = new Promise((resolve, reject) => {
+      child.stderr.on('data', (bytes) => {
+        emitted = (emitted + bytes).slice(-20_000)
+        if (emitted.includes('ready to accept connections')) resolve()
+      })
+      void ended.then(() => reject(new Error(`PostgreSQL did not start:\n${emitted}`)))
+      setTimeout(() => reject(new Error(`PostgreSQL did not start in time:\n${emitted}`)), START_MS).unref()
+    })
+    const end = async (signal) => {
+      child.kill(signal)
+      await ended
+    }
+    await ready.catch(async (error) => {
+      await end('SIGINT')
+      rmSync(folder, { recursive: true, force: true })
+      throw error
+    })
+    return { end }
   }
-  await ready.catch(async (error) => {
-    await stop()
-    throw error
-  })
-  return { host: folder, user: USER, version: version.trim(), stop }
+  return {
+    host: folder,
+    user: USER,
+    version: version.trim(),
+    /** Without a checkpoint, as after a power failure that the disk survived. */
+    crash: () => server.end('SIGQUIT'),
+    async startAgain() {
+      server = await runServer()
+    },
+    async stop() {
+      // Fast shutdown: connections that are left over are closed.
+      await server.end('SIGINT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }
 
 async function unprivilegedUser() {

@@ -294,7 +294,9 @@ BEGIN
       'outputBound', output_bound)) INTO turns
     FROM (SELECT receipts.* FROM receipts JOIN nodes ON nodes.row = receipts.node
       WHERE receipts.state = 'open' AND receipts.request_id <> ALL (attended)
-        AND (nodes.lease_until <= ledger_micros() / 1000 - grace_ms OR receipts.node = asking)
+        AND (receipts.node = asking OR (nodes.lease_until <= ledger_micros() / 1000 - grace_ms
+          -- A server that was away has been reached by all nodes by then.
+          AND (grace_ms = 0 OR pg_postmaster_start_time() <= clock_timestamp() - grace_ms * interval '1 millisecond')))
       ORDER BY receipts.row LIMIT 500) AS abandoned;
   IF turns IS NULL THEN RETURN '{"turns": [], "marks": {}}'; END IF;
   RETURN jsonb_build_object('turns', turns,

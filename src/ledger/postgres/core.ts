@@ -43,6 +43,8 @@ export interface PostgresCore {
   readonly journaled: JournaledEnds | undefined
   /** How long after the end of its lease a node may still bring the ends of its turns. */
   readonly recoveryGraceMs: number
+  /** Until when this node leaves the turns of others alone, because it could not reach the database itself. */
+  patientUntilMicros: number
   /** A call has made so many operations durable. */
   onRecorded(batch: { readonly operations: number; readonly seconds: number }): void
   /** A turn of this node has ended in the database. */

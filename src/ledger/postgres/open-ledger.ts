@@ -116,6 +116,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     isReopening = true
     try {
       if (core.journaled !== undefined && !(await replayOnPostgres(core, core.journaled))) return
+      core.patientUntilMicros = nowMicros() + core.recoveryGraceMs * 1000
       gate.reopen()
       // An end that was journaled in this moment found the gate shut.
       if (core.journaled?.isEmpty === false) await replayOnPostgres(core, core.journaled)
@@ -136,6 +137,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     findKeptFacts: deps.findKeptFacts ?? (async () => new Map()),
     journaled: deps.journal && (await openJournaledEnds(deps.journal, NO_TABLE)),
     recoveryGraceMs: deps.recoveryGraceMs ?? 0,
+    patientUntilMicros: 0,
     onClosed: observer.closed,
     onRecorded: observer.recorded,
     attended: new Set(),
@@ -181,6 +183,9 @@ function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batche
 /** While the database does not answer, it is asked this often. */
 const PROBE_MS = 500
 
+/** Before the end of its lease a node that cannot renew it cuts off its turns. */
+const LAST_WRITES_MS = 1000
+
 function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOptions): () => void {
   let isRenewing = false
   let renewedAt = core.nowMicros()
@@ -195,6 +200,8 @@ function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOpti
     renewedAt = askedAt
   }
   const renewIfDue = async () => {
+    // The turns are cut off while this node may still write down what they owe.
+    if (!core.gate.open && core.nowMicros() >= core.leaseEndsMicros - LAST_WRITES_MS * 1000) core.gate.expire()
     const isDue = core.nowMicros() - renewedAt >= (leaseMs / RENEWALS_A_LEASE) * 1000
     if (isRenewing || (core.gate.open && !isDue)) return
     isRenewing = true

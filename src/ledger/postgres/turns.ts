@@ -49,7 +49,11 @@ function admittedTurn(
     mayCallBeforeDurable: true,
     durable: Promise.resolve('durable'),
     hurry() {},
-    mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
+    mark(deliveredTokens) {
+      core.marks.set(receipt, deliveredTokens)
+      // A process that stood still may have lost its turns meanwhile: nothing more may leave.
+      if (core.nowMicros() >= core.leaseEndsMicros) core.gate.expire()
+    },
     settle(ending) {
       core.limits.release(limits, tokensOf(ending))
       return settleOnPostgres(core, { requestId, receipt, account, heldAmount }, ending)
@@ -90,10 +94,16 @@ async function settleOnPostgres(
   turn: HeldTurn & { readonly heldAmount: NanoUsd },
   ending: Ending,
 ): Promise<SettleOutcome> {
-  const outcome = await closeOnPostgres(core, turn, ending, { recovers: false })
-  if (outcome.kind !== 'lost' || core.journaled === undefined || core.nowMicros() >= core.leaseEndsMicros)
-    return outcome
-  if (!(await core.journaled.write({ requestId: turn.requestId, ending }))) return outcome
+  const { journaled } = core
+  // While the database does not answer, the client's end does not wait for it.
+  const outcome: SettleOutcome =
+    core.gate.open || journaled === undefined
+      ? await closeOnPostgres(core, turn, ending, { recovers: false })
+      : { kind: 'lost' }
+  if (outcome.kind !== 'lost' || journaled === undefined || core.nowMicros() >= core.leaseEndsMicros) return outcome
+  if (!(await journaled.write({ requestId: turn.requestId, ending }))) return outcome
+  // The database may answer again meanwhile, and then only this replay finds the end.
+  if (core.gate.open) void replayOnPostgres(core, journaled)
   const { owed } = ending
   const { charge, shortfall } = chargeWithin(turn.heldAmount, owed)
   return owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
@@ -152,6 +162,9 @@ const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: str
   ...owed,
 })
 
+/** A grace that no lease has ended before. */
+const NEVER_MS = 1e12
+
 interface AbandonedTurn {
   readonly requestId: RequestId
   readonly receipt: number
@@ -179,7 +192,7 @@ export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
   const { turns, marks } = await core.call<Abandoned>('abandoned_turns($1, $2, $3)', [
     core.node,
     [...core.attended],
-    core.recoveryGraceMs,
+    core.nowMicros() < core.patientUntilMicros ? NEVER_MS : core.recoveryGraceMs,
   ])
   const delivered = newestOf(marks)
   const prices = new Map<string, Price>()

@@ -138,7 +138,8 @@ function auditHangUp({ figures }, note, receipt, report) {
 }
 
 function auditRecovered({ kills, pauses, figures, recordedAt, marks }, note, receipt, report) {
-  const killedAt = kills.find((at) => at >= receipt.opened_at)
+  // With several nodes, of the one that was asked.
+  const killedAt = (note.kills ?? kills).find((at) => at >= receipt.opened_at)
   if (killedAt === undefined || killedAt > receipt.closed_at) return report('I8', 'was recovered without a kill')
   const { seen, charged } = compareRecovered(figures, note, receipt, report)
   figures.under.push(Math.max(0, seen - charged))

@@ -6,10 +6,10 @@ import { ACCOUNTS, configText } from './scene.mjs'
 export const KEYED_NAME = 'chaos keyed'
 
 /** A folder with a configuration, the accounts, their money and their keys; every scenario begins with a copy of it. */
-export async function prepareScene(dist, folder, providerPort) {
-  const place = placeIn(folder, { dist })
+export async function prepareScene(dist, folder, providerPort, { more, environment } = {}) {
+  const place = placeIn(folder, { dist, environment })
   mkdirSync(folder, { recursive: true })
-  writeFileSync(place.config, configText({ metricsPort: 0, providerPort }))
+  writeFileSync(place.config, configText({ metricsPort: 0, providerPort, more }))
   const accounts = []
   for (const account of ACCOUNTS) accounts.push(await prepareAccount(place, account))
   return accounts

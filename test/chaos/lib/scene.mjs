@@ -89,8 +89,8 @@ export const ACCOUNTS = [
   { email: 'narrow@localhost', credit: '7.00', kind: 'builder', keys: 1, share: 0.08, plan: 'narrow' },
 ]
 
-/** YAML is a superset of JSON. */
-export const configText = ({ metricsPort, providerPort }) =>
+/** YAML is a superset of JSON. `more` are sections of its own, and settings of the ledger. */
+export const configText = ({ metricsPort, providerPort, more: { ledger, ...sections } = {} }) =>
   JSON.stringify(
     {
       upstreams: [
@@ -115,7 +115,8 @@ export const configText = ({ metricsPort, providerPort }) =>
       server: { metrics_port: metricsPort },
       // Each fault has to be met by the request that asks for it.
       routing: { put_aside: false, retry_percent: 'off' },
-      ledger: { mark_interval: `${MARK_INTERVAL_MS}ms` },
+      ledger: { mark_interval: `${MARK_INTERVAL_MS}ms`, ...ledger },
+      ...sections,
       telemetry: { log: { level: 'warn', format: 'json' } },
     },
     null,

@@ -1,0 +1,168 @@
+// Nodes on one PostgreSQL that are killed, paused and cut off, and a database that crashes and goes away, audited from what
+// the clients saw. See README.md.
+//
+//   node test/cluster/run.mjs [--kills 20] [--pauses 15] [--clients 60] [--away 60] [--nodes 3] [--seed N] [--dist FOLDER]
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { audit, INVARIANTS } from '../chaos/lib/audit.mjs'
+import { auditCredits } from '../chaos/lib/audit-rows.mjs'
+import { startClients } from '../chaos/lib/clients.mjs'
+import { printViolations, quantile } from '../chaos/lib/figures.mjs'
+import { prepareScene } from '../chaos/lib/prepare-scene.mjs'
+import { startProvider } from '../chaos/lib/provider.mjs'
+import { MARK_INTERVAL_MS } from '../chaos/lib/scene.mjs'
+import { copyDist } from '../program/copies.mjs'
+import { readOptions } from '../program/options.mjs'
+import { findPostgresPrograms, startPostgres } from '../program/postgres.mjs'
+import { placeIn, verifyLedger } from '../program/program.mjs'
+import { createRandom } from '../program/random.mjs'
+import { createTally } from '../program/tally.mjs'
+import { createCluster, ENVIRONMENT, LEASE_MS, RECOVERED_WITHIN_MS, sectionsOf } from './lib/cluster.mjs'
+import { createOperator } from './lib/operator.mjs'
+import { readRows } from './lib/read-rows.mjs'
+
+const options = readOptions({ kills: 20, pauses: 15, clients: 60, away: 60, nodes: 3 })
+const programs = findPostgresPrograms()
+if (programs === undefined) {
+  console.log('No PostgreSQL here (initdb, postgres; Debian: apt-get install postgresql): the cluster run is skipped.')
+  console.log('0 passed, 0 failed')
+  process.exit()
+}
+console.log(`seed ${options.seed} (choices only: what the kernel schedules is its own)`)
+const tally = createTally()
+const random = createRandom(options.seed)
+const postgres = await startPostgres(programs, { fsync: true })
+process.on('exit', () => rmSync(postgres.host, { recursive: true, force: true }))
+try {
+  await run()
+} finally {
+  await postgres.stop()
+}
+tally.close()
+
+async function run() {
+  const { dist } = copyDist(options.dist)
+  const database = 'cluster'
+  const admin = new pg.Pool({ host: postgres.host, user: postgres.user, database: 'postgres', max: 1 })
+  admin.on('error', () => {})
+  await admin.query(`CREATE DATABASE ${database}`)
+  const template = mkdtempSync(join(tmpdir(), 'millrace-cluster-scene-'))
+  process.on('exit', () => rmSync(template, { recursive: true, force: true }))
+  const providerPort = await startProvider()
+  const accounts = await prepareScene(dist, template, providerPort, {
+    more: sectionsOf(postgres.host, database),
+    environment: ENVIRONMENT,
+  })
+  const cluster = await createCluster({
+    ...{ dist, random, providerPort, postgres, database },
+    size: options.nodes,
+  })
+  await Promise.all(cluster.nodes.map((node) => node.start()))
+  const clients = startClients({ stage: cluster, accounts, random, count: options.clients })
+  const operator = createOperator(placeIn(template, { dist, environment: ENVIRONMENT }), accounts)
+  const done = await disturb(cluster, operator, admin)
+  await sleep(RECOVERED_WITHIN_MS)
+  await clients.stop()
+  await sleep(RECOVERED_WITHIN_MS)
+  const exits = await cluster.stop()
+  const ledgerRows = await readRows(dist, sectionsOf(postgres.host, database).storage.database)
+  const verify = await verifyLedger(cluster.nodes[0].place)
+  const { violations, figures } = audit({
+    ...{ notes: cluster.notes, kills: [], pauses: [], ledgerRows, verify },
+    ...{ intervalMs: MARK_INTERVAL_MS, slackMs: options['slack-ms'] },
+  })
+  violations.push(...auditCredits(ledgerRows, operator.credits))
+  printFigures(figures, done)
+  printViolations(violations)
+  for (const [invariant, says] of Object.entries(INVARIANTS)) {
+    const count = violations.filter((violation) => violation.invariant === invariant).length
+    tally.check(count === 0, `${invariant}: ${says} (${count} violations)`)
+  }
+  tally.check(
+    exits.every((code) => code === 0),
+    `all nodes ended with 0 (${exits.join(', ')})`,
+  )
+  tally.check(figures.completed > 0 && figures.keys > 0, 'the load had completions and idempotency keys')
+  await admin.end()
+  cluster.clear()
+}
+
+/** All that goes wrong, in a random order, with a rest between. */
+async function disturb(cluster, operator, admin) {
+  const done = { kills: 0, pauses: 0, crashes: 0, aways: 0, listeners: 0, cuts: 0 }
+  const interruptAll = () => {
+    const now = Date.now()
+    for (const node of cluster.nodes) node.interruptions.push(now)
+  }
+  const actions = {
+    async kills() {
+      const node = random.pick(cluster.nodes)
+      await sleep(random.between(300, 1200))
+      await node.kill()
+      await sleep(random.between(0, 800))
+      await node.start()
+    },
+    async pauses() {
+      await random.pick(cluster.nodes).pause(LEASE_MS * random.between(1.2, 2))
+    },
+    async crashes() {
+      interruptAll()
+      await postgres.crash()
+      await postgres.startAgain()
+    },
+    async aways() {
+      interruptAll()
+      await postgres.crash()
+      await sleep(options.away * 1000)
+      await postgres.startAgain()
+    },
+    async listeners() {
+      await admin.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace signals'",
+      )
+    },
+    async cuts() {
+      const node = random.pick(cluster.nodes)
+      node.interruptions.push(Date.now())
+      node.proxy.cut()
+      await sleep(LEASE_MS * 3)
+      node.proxy.mend()
+    },
+  }
+  const wanted = { kills: options.kills, pauses: options.pauses, crashes: 2, aways: 1, listeners: 2, cuts: 2 }
+  const plan = Object.entries(wanted).flatMap(([kind, count]) => Array.from({ length: count }, () => kind))
+  for (const kind of shuffled(plan)) {
+    const acts = random.chance(0.5) ? operator.act() : undefined
+    await actions[kind]()
+    done[kind] += 1
+    await acts
+    await sleep(random.between(200, 800))
+  }
+  return { ...done, acts: operator.done }
+}
+
+function shuffled(list) {
+  const left = [...list]
+  return list.map(() => left.splice(random.below(left.length), 1)[0])
+}
+
+function printFigures(figures, done) {
+  const denied = Object.entries(figures.denied).map(([told, count]) => `${told}: ${count}`)
+  const sum = (values) => values.reduce((total, value) => total + value, 0)
+  const lines = {
+    requests: figures.requests,
+    'completions, partial answers, broken': `${figures.completed}, ${figures.partial}, ${figures.broken}`,
+    denied: denied.join(', '),
+    'idempotency keys': `${figures.keys}; ${figures.replays} answers given again`,
+    disturbed: JSON.stringify(done),
+    recovered: `${figures.recoveredFree} free, ${figures.recoveredCharged} charged`,
+    'tokens delivered, charged': `${figures.deliveredTokens}, ${figures.chargedTokens}`,
+    'under-charged': `${sum(figures.under)} tokens in ${figures.under.filter(Boolean).length} of ${figures.under.length} answers`,
+    'first uncharged token before the interruption': `median ${quantile(figures.forgivenMs, 0.5)} ms, 99 % within ${quantile(figures.forgivenMs, 0.99)} ms`,
+    'shortfall nano': figures.shortfallNano,
+  }
+  for (const [name, value] of Object.entries(lines)) console.log(`${name}: ${value}`)
+}

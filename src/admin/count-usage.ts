@@ -8,7 +8,7 @@ import {
   listCountedUpTo,
 } from '../db/content/usage-totals.ts'
 import { type ClosedUsageRow, listReceiptsThatAreThere, QUARTER_MS, sumClosedReceipts } from '../db/receipts.ts'
-import type { SqlStore } from '../db/sql-store.ts'
+import { isAlreadyThere, type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Change } from '../ledger/state/state.ts'
 import { pause, pauseIdly } from '../lib/async.ts'
@@ -57,6 +57,9 @@ const WAIT_MAX_MICROS = 2_000_000
 /** After this many interrupted reads, counting stops for the next one. */
 const READS_MAX = 3
 
+/** With PostgreSQL several nodes count the same accounts. One of two that count at once is undone. */
+const isCountedElsewhere = (error: unknown): boolean => error instanceof UnexpectedChanges || isAlreadyThere(error)
+
 type InTurn = <Result>(part: () => Promise<Result>) => Promise<Result>
 
 export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
@@ -101,6 +104,8 @@ export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
     } catch (error) {
       if (closed) return
       for (const account of accounts) noted.add(account)
+      // Another node has counted meanwhile.
+      if (isCountedElsewhere(error)) return
       failures += 1
       onFailure(error)
     }
@@ -131,6 +136,7 @@ export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
     try {
       return (await countUsage(options, [account])).length === 0 ? now : undefined
     } catch (error) {
+      if (isCountedElsewhere(error)) return undefined
       onFailure(error)
       return countedUntil(account)
     }

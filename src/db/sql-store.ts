@@ -89,6 +89,10 @@ export const isOfTheData = (error: unknown): boolean =>
   error instanceof RangeError ||
   (error instanceof SqlFailure && !STORE_CODES.test(error.code))
 
+/** PostgreSQL cannot be reached, or does not serve at the moment. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof SqlFailure && /^(?:08|53|57|no-answer)/.test(error.code)
+
 const ALREADY_THERE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])
 
 /** Whether a row with the same unique value or key exists already. The message names the column. */

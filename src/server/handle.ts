@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isUnavailable } from '../db/sql-store.ts'
+import { ledgerUnavailable } from '../gateway/refusals.ts'
 import { msBetween } from '../lib/clock.ts'
 import { isLoopbackName } from '../lib/network.ts'
 import { internalError, type Problem, problem } from '../model/problem.ts'
@@ -29,9 +31,12 @@ export async function handle(
     context.log.endpoint = route.route
     await route.endpoint(context, route.argument)
   } catch (error) {
-    context.log.error = error
+    const isDatabaseAway = isUnavailable(error)
+    // What is wrong with the database is logged where it is asked.
+    if (!isDatabaseAway) context.log.error = error
     // After the head no error status can be sent, so the connection is broken, unless the answer has reported the error itself.
-    if (!response.headersSent) sendProblem(context, internalError(context.requestId))
+    if (!response.headersSent)
+      sendProblem(context, isDatabaseAway ? ledgerUnavailable() : internalError(context.requestId))
     else if (!context.isAnswered) response.destroy()
   } finally {
     const { log, requestId, path } = context

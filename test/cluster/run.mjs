@@ -70,13 +70,18 @@ async function run() {
   const exits = await cluster.stop()
   const ledgerRows = await readRows(dist, sectionsOf(postgres.host, database).storage.database)
   const verify = await verifyLedger(cluster.nodes[0].place)
-  const { violations, figures } = audit({
+  const { violations: all, figures } = audit({
     ...{ notes: cluster.notes, kills: [], pauses: [], ledgerRows, verify },
     ...{ intervalMs: MARK_INTERVAL_MS, slackMs: options['slack-ms'] },
   })
+  // What cannot be kept while PostgreSQL is away is charged, and said not to be replayable.
+  const interrupted = new Set(cluster.notes.filter((note) => note.interrupted).map(({ original }) => original))
+  const violations = all.filter(({ id, says }) => !(says.endsWith('its answer is not kept') && interrupted.has(id)))
   violations.push(...auditCredits(ledgerRows, operator.credits))
   printFigures(figures, done)
-  printViolations(violations)
+  printErrors(cluster.nodes)
+  printViolations(mostDifferent(violations))
+  describe(violations, cluster.notes, ledgerRows)
   for (const [invariant, says] of Object.entries(INVARIANTS)) {
     const count = violations.filter((violation) => violation.invariant === invariant).length
     tally.check(count === 0, `${invariant}: ${says} (${count} violations)`)
@@ -142,6 +147,55 @@ async function disturb(cluster, operator, admin) {
     await sleep(random.between(200, 800))
   }
   return { ...done, acts: operator.done }
+}
+
+/** A few of each kind. */
+function mostDifferent(violations) {
+  const seen = new Map()
+  return violations.filter(({ invariant, says }) => {
+    const kind = `${invariant} ${says.replace(/\d+/g, 'n').replace(/req_\w+/g, 'req')}`
+    seen.set(kind, (seen.get(kind) ?? 0) + 1)
+    return seen.get(kind) <= 3
+  })
+}
+
+/** What is needed to understand one: the note, and the receipt beside it. */
+function describe(violations, notes, { receipts }) {
+  for (const { invariant, id } of violations.filter((each) => each.invariant !== 'answers').slice(0, 12)) {
+    const note = notes.find((each) => each.id === id)
+    const receipt = receipts.find(({ request_id }) => request_id === (note?.original ?? id))
+    const { sendTurn, text, raw, kills, arrivals, ...rest } = note ?? {}
+    const kill = kills?.filter((at) => at > note.startedAt - 20_000 && at < note.endedAt + 20_000)
+    console.log(
+      invariant,
+      JSON.stringify({ ...rest, once: sendTurn?.once, delivery: sendTurn?.delivery, kill, words: text?.length }),
+    )
+    if (receipt) {
+      const { state, outcome, opened_at, closed_at, node, closing, charge_nano, output } = receipt
+      console.log(
+        '   ',
+        JSON.stringify({ state, outcome, opened_at, closed_at, node, closing, charge: String(charge_nano), output }),
+      )
+    }
+  }
+}
+
+/** What the nodes had to say, each message once. */
+function printErrors(nodes) {
+  const counts = new Map()
+  for (const { number, logLines } of nodes) {
+    for (const line of logLines.filter((each) => each.includes('"level":"error"'))) {
+      const { msg, err, endpoint } = JSON.parse(line)
+      const text = `${msg ?? endpoint}: ${err?.message}`.replace(/req_\w+/g, 'req')
+      const known = counts.get(text) ?? {
+        count: 0,
+        first: `${number} ${err?.stack?.split('\n').slice(1, 4).join(' ')}`,
+      }
+      known.count += 1
+      counts.set(text, known)
+    }
+  }
+  for (const [text, { count, first }] of counts) console.log(`log ${count} ${text} (${first.slice(0, 300)})`)
 }
 
 function shuffled(list) {

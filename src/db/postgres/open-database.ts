@@ -93,6 +93,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
           pool: ledgerPool as PostgresPool,
           connect: async () => {
             const client = new driver.Client({ connectionString: options.url, application_name: 'millrace signals' })
+            // An error after one of `connect` would end the process.
+            client.on('error', () => {})
             await client.connect()
             return client
           },

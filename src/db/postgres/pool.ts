@@ -1,4 +1,5 @@
 import { pause } from '../../lib/async.ts'
+import { SqlFailure, UnexpectedChanges } from '../sql-store.ts'
 import { FUNCTIONS_SCHEMA } from './schema.ts'
 
 /** The part of a driver that the ledger uses: the `Pool` of `pg` fits. The program has no such dependency yet. */
@@ -21,17 +22,38 @@ interface PostgresConnection extends PostgresPool {
   release(error?: Error): void
 }
 
+/** Fields of an error of the server. `detail` has values of the row, which are not shown. */
+interface ServerError extends Error {
+  readonly code?: string
+  readonly severity?: string
+  readonly table?: string
+  readonly detail?: string
+}
+
+const KEY_COLUMNS = /^Key \(([^)]*)\)=/
+
+/** An error of the driver or the server as one of this program. As with SQLite, a broken unique constraint is named by its columns. */
+export function asFailure(error: unknown, place?: number): unknown {
+  if (error instanceof SqlFailure || error instanceof UnexpectedChanges || !(error instanceof Error)) return error
+  const { code, severity, table, detail, message } = error as ServerError
+  if (severity === undefined || code === undefined) {
+    return error instanceof TypeError || error instanceof RangeError
+      ? error
+      : new SqlFailure(message, 'no-answer', place, { cause: error })
+  }
+  const columns = KEY_COLUMNS.exec(detail ?? '')?.[1]?.split(', ') ?? []
+  const where = columns.length === 0 ? '' : `: ${columns.map((column) => `${table}.${column}`).join(', ')}`
+  return new SqlFailure(`${message}${where}`, code, place, { cause: error })
+}
+
 /** The connection failed, or the transaction was undone: a deadlock, a conflict, too many connections. */
-const RETRYABLE = /^(08|40|53|57P0)/
+const RETRYABLE = /^(08|40|53|57P0|no-answer)/
 
 /**
- * Whether a retry may succeed. A retry is harmless, because every operation is idempotent. Errors without a severity are the
- * driver's own: after a failed connection it is unknown whether the database has done the call.
+ * Whether a retry may succeed. A retry is harmless, because every operation is idempotent. After a failed connection it is unknown
+ * whether the database has done the call.
  */
-export function isRetryable(error: unknown): boolean {
-  if (!(error instanceof Error) || !('severity' in error)) return true
-  return 'code' in error && RETRYABLE.test(String(error.code))
-}
+export const isRetryable = (error: unknown): boolean => error instanceof SqlFailure && RETRYABLE.test(error.code)
 
 const RETRY_MIN_MS = 50
 const RETRY_MAX_MS = 2000
@@ -54,7 +76,8 @@ export async function callLedger<Result>(
     try {
       const { rows } = await pool.query(`SELECT ${FUNCTIONS_SCHEMA}.${call} AS result`, values)
       return rows[0]?.result as Result
-    } catch (error) {
+    } catch (thrown) {
+      const error = asFailure(thrown)
       if (!isRetryable(error)) throw error
       onTrouble?.(error)
       if (waited >= retryMs) throw error

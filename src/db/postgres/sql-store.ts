@@ -7,7 +7,7 @@ import {
   type SqlValue,
   UnexpectedChanges,
 } from '../sql-store.ts'
-import { inTransaction, type PostgresConnections, type PostgresPool } from './pool.ts'
+import { asFailure, inTransaction, type PostgresConnections, type PostgresPool } from './pool.ts'
 import { FUNCTIONS_SCHEMA, TABLE_NAMES, TABLES_SCHEMA } from './schema.ts'
 import { createTranslator } from './translate.ts'
 
@@ -108,30 +108,6 @@ async function ask(db: PostgresPool, text: string, values: readonly SqlValue[], 
   } catch (error) {
     throw asFailure(error, place)
   }
-}
-
-/** Fields of an error of the server. `detail` has values of the row, which are not shown. */
-interface ServerError extends Error {
-  readonly code?: string
-  readonly severity?: string
-  readonly table?: string
-  readonly detail?: string
-}
-
-const KEY_COLUMNS = /^Key \(([^)]*)\)=/
-
-/** As SQLite, a broken unique constraint is named by its columns. */
-function asFailure(error: unknown, place?: number): unknown {
-  if (error instanceof SqlFailure || error instanceof UnexpectedChanges || !(error instanceof Error)) return error
-  const { code, severity, table, detail, message } = error as ServerError
-  if (severity === undefined || code === undefined) {
-    return error instanceof TypeError || error instanceof RangeError
-      ? error
-      : new SqlFailure(message, 'no-answer', place, { cause: error })
-  }
-  const columns = KEY_COLUMNS.exec(detail ?? '')?.[1]?.split(', ') ?? []
-  const where = columns.length === 0 ? '' : `: ${columns.map((column) => `${table}.${column}`).join(', ')}`
-  return new SqlFailure(`${message}${where}`, code, place, { cause: error })
 }
 
 const NO_BYTES = Buffer.alloc(0)

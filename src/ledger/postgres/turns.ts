@@ -23,7 +23,7 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
   core.attended.add(requestId)
   const row = await core.turns.admit(request).catch((error: unknown) => {
     core.attended.delete(requestId)
-    if (core.gate.open) throw error
+    if (!isRetryable(error)) throw error
     return undefined
   })
   if (!row) return UNAVAILABLE
@@ -133,7 +133,7 @@ async function closeOnPostgres(
 ): Promise<SettleOutcome> {
   const op = { ...closeOp(requestId, ending, `${core.node}.${++closings}`), recovers }
   const row = await core.turns.close(op).catch((error: unknown) => {
-    if (core.gate.open) throw error
+    if (!isRetryable(error)) throw error
     return undefined
   })
   // Unknown whether the hold is closed: recovery finds it as it is.

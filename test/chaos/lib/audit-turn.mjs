@@ -16,6 +16,8 @@ const MEANT = {
 }
 const MEANT_OF_KEYS = ['idempotency_in_progress', 'idempotency_not_replayable', 'idempotency_key_reused']
 const MEANT_OF_FAULTS = ['server_is_overloaded', 'upstream_busy', 'upstream_timeout']
+const MEANT_OF_CLUSTERS = ['ledger_unavailable']
+const CUT_SHORT = new Set(['client_gone', 'upstream_failed', 'ledger_unavailable'])
 const MEANT_INSIDE = ['upstream_error', 'upstream_timeout']
 
 /**
@@ -36,7 +38,7 @@ export function auditNote(facts, note, receiptOf, report) {
   if (note.replayed && receiptOf(note.id)) report('I10', 'was given again, and has a receipt of its own')
   if (!note.replayed) figures.deliveredTokens += countWords(note.text)
   const receipt = receiptOf(note.original)
-  if (note.ended === 'failed') return auditFailed(figures, note, receipt, report)
+  if (note.ended === 'failed') return auditFailed(facts, note, receipt, report)
   if (isEndSeen(note)) return auditCompletion(figures, note, receipt, report)
   if (note.text === '') return
   // What one is charged for whose answer was cut is the first one's matter; here it only has to be charged.
@@ -56,14 +58,38 @@ function auditRefusal(figures, note, receipt, report) {
   figures.denied[emitted] = (figures.denied[emitted] ?? 0) + 1
   const isMoney = MEANT[sendTurn.kind].includes(code) || (sendTurn.once !== undefined && MEANT_OF_KEYS.includes(code))
   const isFault = faultSeen(sendTurn) === 'before' && MEANT_OF_FAULTS.includes(code)
+  // With PostgreSQL away, or a node that stood still.
+  if (note.kills !== undefined && MEANT_OF_CLUSTERS.includes(code)) return auditCutRefusal(note, receipt, report)
   if (!isMoney && !isFault && note.ended === 'refused') report('answers', emitted)
   if (receipt?.charge_nano > 0n) report('I9', `${status} cost ${receipt.charge_nano}`)
   if (receipt && isMoney) report('I9', `${code} left a receipt`)
 }
 
+/**
+ * The node could not say how its request ended. A charge may be in the books all the same, of the whole answer or of what was
+ * produced of it.
+ */
+function auditCutRefusal({ sendTurn }, receipt, report) {
+  if (!receipt || receipt.charge_nano === 0n) return
+  const whole = costOf(sendTurn.model, reportedUsage(sendTurn))
+  if (receipt.outcome === 'completed' && receipt.charge_nano !== whole)
+    report('I9', `was cut off and cost ${receipt.charge_nano}, the whole answer costs ${whole}`)
+}
+
+/** The node of this request stood still or lost its database meanwhile: every side may have ended it. */
+function auditCut(figures, note, receipt, report) {
+  const { seen, charged } = compareEstimate(figures, note, receipt, report)
+  if (charged < leastNear(seen)) report('I8', `was cut off after ${seen} tokens, was charged ${charged}`)
+}
+
 /** The provider broke off after content: what was received is charged, as well as its lane's tokens are known, and nothing else. */
-function auditFailed(figures, note, receipt, report) {
+function auditFailed(facts, note, receipt, report) {
+  const { figures } = facts
   const { sendTurn, code } = note
+  if (note.interrupted && receipt) {
+    if (receipt.outcome === 'recovered') return auditRecovered(facts, note, receipt, report)
+    return auditCut(figures, note, receipt, report)
+  }
   figures.failedInside += 1
   if (faultSeen(sendTurn) !== 'inside' || !MEANT_INSIDE.includes(code))
     report('answers', `the stream failed with ${code}`)
@@ -101,6 +127,7 @@ function auditCompletion(figures, note, receipt, report) {
 function auditPartial(facts, note, receipt, report) {
   facts.figures.partial += 1
   if (!receipt) return report('I8', 'has content and no receipt')
+  if (note.interrupted && CUT_SHORT.has(receipt.outcome)) return auditCut(facts.figures, note, receipt, report)
   switch (receipt.outcome) {
     case 'completed':
       return auditUnseenEnd(facts, note, receipt, report)

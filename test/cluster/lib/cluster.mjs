@@ -20,6 +20,9 @@ export const sectionsOf = (host, database) => ({
   ledger: { node_lease: `${LEASE_MS}ms` },
 })
 
+/** What happens to a node is felt for so long. */
+const AFTER_MS = 5 * LEASE_MS
+
 /** What a client is told whose answer the ledger cut off: as good as a broken connection. */
 const CUT_OFF = new Set(['ledger_unavailable', 'internal_error'])
 
@@ -48,6 +51,8 @@ export async function createCluster({ dist, random, providerPort, postgres, data
       if (node === undefined) return { ended: 'unsent' }
       const note = await sendRequest({ port: node.port, agent, sendTurn, onSeen })
       note.kills = node.interruptions
+      note.interrupted = node.interruptions.some((at) => at >= note.startedAt - AFTER_MS && at <= note.endedAt)
+      note.node = node.number
       if (note.status === 200 && note.ended === 'failed' && CUT_OFF.has(note.code)) note.ended = 'broken'
       if (note.ended !== 'unsent') notes.push(note)
       return note

@@ -22,9 +22,9 @@ export async function openProxy(host) {
       socket.on('error', end)
       socket.on('close', end)
     }
+    if (isCut) return
     near.pipe(far)
     far.pipe(near)
-    if (isCut) for (const socket of pair) socket.pause()
   })
   await new Promise((resolve) => server.listen(join(folder, SOCKET), resolve))
   server.unref()

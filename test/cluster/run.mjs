@@ -75,7 +75,10 @@ async function run() {
     ...{ intervalMs: MARK_INTERVAL_MS, slackMs: options['slack-ms'] },
   })
   // What cannot be kept while PostgreSQL is away is charged, and said not to be replayable.
-  const interrupted = new Set(cluster.notes.filter((note) => note.interrupted).map(({ original }) => original))
+  const moments = cluster.nodes.flatMap(({ interruptions }) => interruptions)
+  const isInterrupted = ({ opened_at, closed_at }) =>
+    moments.some((at) => at >= opened_at - RECOVERED_WITHIN_MS && at <= closed_at)
+  const interrupted = new Set(ledgerRows.receipts.filter(isInterrupted).map(({ request_id }) => request_id))
   const violations = all.filter(({ id, says }) => !(says.endsWith('its answer is not kept') && interrupted.has(id)))
   violations.push(...auditCredits(ledgerRows, operator.credits))
   printFigures(figures, done)
@@ -114,13 +117,13 @@ async function disturb(cluster, operator, admin) {
       await random.pick(cluster.nodes).pause(LEASE_MS * random.between(1.2, 2))
     },
     async crashes() {
-      interruptAll()
       await postgres.crash()
+      interruptAll()
       await postgres.startAgain()
     },
     async aways() {
-      interruptAll()
       await postgres.crash()
+      interruptAll()
       await sleep(options.away * 1000)
       await postgres.startAgain()
     },

@@ -95,11 +95,8 @@ async function settleOnPostgres(
   ending: Ending,
 ): Promise<SettleOutcome> {
   const { journaled } = core
-  // While the database does not answer, the client's end does not wait for it.
-  const outcome: SettleOutcome =
-    core.gate.open || journaled === undefined
-      ? await closeOnPostgres(core, turn, ending, { recovers: false })
-      : { kind: 'lost' }
+  const outcome =
+    core.gate.open || journaled === undefined ? await closeInTime(core, turn, ending) : ({ kind: 'lost' } as const)
   if (outcome.kind !== 'lost' || journaled === undefined || core.nowMicros() >= core.leaseEndsMicros) return outcome
   if (!(await journaled.write({ requestId: turn.requestId, ending }))) return outcome
   // The database may answer again meanwhile, and then only this replay finds the end.
@@ -107,6 +104,23 @@ async function settleOnPostgres(
   const { owed } = ending
   const { charge, shortfall } = chargeWithin(turn.heldAmount, owed)
   return owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
+}
+
+/** How long the end of an answer waits for a database that does not answer; then it goes into the journal. */
+const END_WAIT_MS = 1000
+
+/** `lost` if the database has stopped answering; its answer may still come, and then the journaled end finds nothing open. */
+async function closeInTime(core: PostgresCore, turn: HeldTurn, ending: Ending): Promise<SettleOutcome> {
+  const closed = closeOnPostgres(core, turn, ending, { recovers: false })
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, END_WAIT_MS, undefined)
+  })
+  const outcome = await Promise.race([closed, late]).finally(() => clearTimeout(timer))
+  if (outcome !== undefined) return outcome
+  if (core.gate.open) return closed
+  closed.catch(core.onTrouble)
+  return { kind: 'lost' }
 }
 
 /** Brings journaled ends to the database. False when it cannot be reached again. */

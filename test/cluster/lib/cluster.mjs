@@ -11,7 +11,7 @@ import { openProxy } from './proxy.mjs'
 
 /** The nodes share the secret that seals and digests everything. */
 export const ENVIRONMENT = { MILLRACE_SECRET_KEY: 'the-secret-of-a-cluster-in-a-test-of-it' }
-export const LEASE_MS = 2000
+export const LEASE_MS = 3000
 /** How long a node may bring its ends after its lease, as in app/create-app.ts, and a sweep. */
 export const RECOVERED_WITHIN_MS = LEASE_MS + 10_000 + 6000
 

@@ -83,7 +83,8 @@ async function run(context: ServeContext, state: ServerState, note: ServerNote):
   closing.add(reloadOnChange(context, signals, state))
   // A reader of the note may send signals at once, so it is written after the signal handlers are set.
   await note.write(context.url)
-  await announceReady(context)
+  // It serves already: what the banner could not look up does not stop it.
+  await announceReady(context).catch((error: unknown) => app.log.error({ error }, 'the banner could not be printed'))
 
   const exit = await Promise.race([signals.next().then(() => EXIT.ok), broken])
   state.draining = true

@@ -187,6 +187,8 @@ function describe(violations, notes, { receipts }) {
 function printErrors(nodes) {
   const counts = new Map()
   for (const { number, logLines } of nodes) {
+    for (const line of logLines.filter((each) => /^(?!\{).*(error|STACK| at )/i.test(each)))
+      console.log(`node ${number} said ${line}`)
     for (const line of logLines.filter((each) => each.includes('"level":"error"'))) {
       const { msg, err, endpoint } = JSON.parse(line)
       const text = `${msg ?? endpoint}: ${err?.message}`.replace(/req_\w+/g, 'req')

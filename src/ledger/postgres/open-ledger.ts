@@ -102,8 +102,10 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
   // Other nodes may resolve this one's holds when its lease ends.
   const gate = createLedgerGate(leaseMs)
   const onTrouble = (error: unknown) => {
+    // Each is tried again; only the first one is news.
+    const isFirst = gate.open
     gate.shut()
-    observer.trouble(error)
+    if (isFirst) observer.trouble(error)
   }
   const call = async <Result>(expression: string, values: readonly unknown[]): Promise<Result> => {
     const result = await callLedger<Result>({ pool, retryMs, onTrouble }, expression, values)

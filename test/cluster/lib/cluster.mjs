@@ -18,6 +18,8 @@ export const RECOVERED_WITHIN_MS = LEASE_MS + 10_000 + 6000
 export const sectionsOf = (host, database) => ({
   storage: { database: `postgres://tester@localhost/${database}?host=${host}` },
   ledger: { node_lease: `${LEASE_MS}ms` },
+  // A node that stood still would shed load for a while.
+  overload: { loop_delay: 'off' },
 })
 
 /** What happens to a node is felt for so long. */

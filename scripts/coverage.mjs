@@ -16,7 +16,7 @@ const { values: options, positionals } = parseArgs({
 })
 const FOLDER = join(ROOT, '.cache', 'coverage')
 const DIST = join(ROOT, 'dist')
-const SUITES = ['unit', 'e2e', 'long', 'postgres']
+const SUITES = ['unit', 'e2e', 'long', 'postgres', 'e2e-postgres']
 const SHOWN = 30
 
 await bootstrap().catch(fail)

@@ -19,7 +19,7 @@ const SKIPPED_SHOWN = 40
 await bootstrap().catch(fail)
 const chosen = process.argv.slice(2)
 // The longer suites run when they are named, and in `npm run test:all`.
-const LONGER = ['long', 'browser']
+const LONGER = ['long', 'browser', 'e2e-postgres']
 const SUITES = ['conventions', 'unit', 'console', 'e2e', 'postgres', 'sdks']
 const args = chosen.length > 0 ? chosen : SUITES.map((suite) => `--project=${suite}`)
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)

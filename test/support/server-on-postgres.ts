@@ -10,13 +10,15 @@ const server = inject('postgres')
 
 export const onPostgres = server !== undefined
 
-const urlOf = (database: string): string => `postgres://${server!.user}@localhost/${database}?host=${server!.host}`
+export const postgresUrl = (database: string): string =>
+  `postgres://${server!.user}@localhost/${database}?host=${server!.host}`
 
 let made = 0
 let template: Promise<string> | undefined
 
-const asAdmin = async (sql: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: urlOf('postgres') })
+/** Runs SQL as the owner of everything. */
+export async function asAdmin(sql: string, database = 'postgres'): Promise<void> {
+  const client = new pg.Client({ connectionString: postgresUrl(database) })
   await client.connect()
   await client.query(sql).finally(() => client.end())
 }
@@ -25,12 +27,16 @@ const asAdmin = async (sql: string): Promise<void> => {
 async function createTemplate(): Promise<string> {
   const name = `template_${process.pid}`
   await asAdmin(`CREATE DATABASE ${name}`)
-  const opened = await openPostgres({ url: urlOf(name), mayLoseCommits: true, onTrouble() {} })
+  const opened = await openPostgres({ url: postgresUrl(name), mayLoseCommits: true, onTrouble() {} })
   await opened.close()
   return name
 }
 
 const NAME_FILE = 'postgres-database'
+
+/** A folder whose server uses the database of another one: the next node. */
+export const useDatabaseOf = async (other: string, folder: string): Promise<void> =>
+  writeFileSync(join(folder, NAME_FILE), readFileSync(join(other, NAME_FILE), 'utf8'))
 
 /** The database of a data folder: that of an earlier server in it, or a new one. */
 export async function databaseOf(folder: string): Promise<string> {
@@ -45,8 +51,6 @@ export async function databaseOf(folder: string): Promise<string> {
     return name
   }
 }
-
-export const storageOf = (database: string) => ({ kind: 'postgres' as const, url: urlOf(database) })
 
 export const dropDatabase = (database: string): Promise<void> => asAdmin(`DROP DATABASE ${database} WITH (FORCE)`)
 

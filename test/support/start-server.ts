@@ -23,7 +23,7 @@ import {
   dropDatabase,
   onPostgres,
   openTestPostgres,
-  storageOf,
+  postgresUrl,
   type TestPostgres,
 } from './server-on-postgres.ts'
 import { TEST_CONFIG, withoutStrain } from './test-config.ts'
@@ -63,6 +63,8 @@ export interface StartOptions {
   readonly clock?: 'goes' | 'still'
   /** How far the wall clock is ahead of the true time from the start on. */
   readonly stepped?: number
+  /** Another way to the database of the server than straight, as its owner. */
+  readonly postgresUrl?: (database: string) => string
   /** What the house is built with instead of what it would take itself. */
   readonly overrides?: Partial<Overrides>
 }
@@ -79,7 +81,8 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   )
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   const database = onPostgres ? await databaseOf(folder) : undefined
-  const settings = database === undefined ? loaded.settings : withStorage(loaded.settings, database)
+  const settings =
+    database === undefined ? loaded.settings : withStorage(loaded.settings, database, options.postgresUrl)
   const time = { ahead: 0, stepped: options.stepped ?? 0 }
   const files = keepContent()
   let postgres: TestPostgres | undefined
@@ -134,15 +137,20 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     },
     async close() {
       await app.close().finally(() => app.log.close())
-      if (options.folder === undefined && database !== undefined) await dropDatabase(database)
+      // The first of several nodes creates it, and is closed last.
+      if (options.folder === undefined && database !== undefined && options.prepare === undefined)
+        await dropDatabase(database)
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
-const withStorage = (settings: LoadedConfig, database: string): LoadedConfig => ({
+const withStorage = (settings: LoadedConfig, database: string, urlFor = postgresUrl): LoadedConfig => ({
   ...settings,
-  config: { ...settings.config, storage: { ...settings.config.storage, database: storageOf(database) } },
+  config: {
+    ...settings.config,
+    storage: { ...settings.config.storage, database: { kind: 'postgres', url: urlFor(database) } },
+  },
 })
 
 /** Opens the second database as a house does, and remembers it. */

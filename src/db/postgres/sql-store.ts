@@ -58,7 +58,7 @@ export function createPostgresStore({ pool, driver, isolation }: StoreOptions): 
           if (!(failure instanceof SqlFailure) || !CONFLICT.test(failure.code) || attempt === ATTEMPTS_MAX)
             throw failure
         }
-        await pause(Math.random() * 5 * attempt)
+        await pause(2 * attempt)
       }
     },
     // The opener of the pool closes it.

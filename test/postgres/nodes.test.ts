@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { expectProblem } from '../support/expect-problem.ts'
+import { answerOf, chat, get, hello, send } from '../support/send-chat.ts'
+import { useDatabaseOf } from '../support/server-on-postgres.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { openAccount } from '../support/test-account.ts'
+import { TEST_CONFIG } from '../support/test-config.ts'
+import { until } from '../support/until.ts'
+import { postgres } from './postgres-ledger.ts'
+
+const SECRET = 'key_ring: { secret_key: the-secret-that-the-nodes-of-a-test-share }\n'
+/** Changes are known on every node within two seconds; the rest is for a busy machine. */
+const KNOWN_WITHIN = { timeout: 10_000 }
+
+/** Several servers on one database. */
+function useNodes(count: number, config = '') {
+  let nodes: TestServer[] = []
+  beforeEach(async () => {
+    const text = `${TEST_CONFIG}${SECRET}${config}`
+    const first = await startServer({ config: text })
+    const prepare = (folder: string) => useDatabaseOf(first.folder, folder)
+    const others = Array.from({ length: count - 1 }, () => startServer({ config: text, prepare }))
+    nodes = [first, ...(await Promise.all(others))]
+  })
+  afterEach(async () => {
+    for (const node of nodes.reverse()) await node.close()
+  })
+  return (number: number): TestServer => nodes[number]!
+}
+
+const query = (node: TestServer, sql: string) => node.content.all(sql, [])
+
+describe.skipIf(!postgres)('two nodes on one PostgreSQL', () => {
+  const node = useNodes(2)
+
+  it('serve the same keys from one wallet', async () => {
+    const account = await openAccount(node(0))
+    const before = (await account.wallet()).balance
+    for (const number of [0, 1]) expect((await chat(node(number), account)).status).toBe(200)
+    const receipts = await account.receipts()
+    const charged = receipts.reduce((sum, { charge_nano }) => sum + (charge_nano ?? 0n), 0n)
+    expect(receipts).toHaveLength(2)
+    expect(before - (await account.wallet()).balance).toBe(charged)
+    expect((await get(node(1), account, `/requests/${receipts[0]!.request_id}`)).json).toMatchObject({ kind: 'wallet' })
+  })
+
+  it.each([
+    ['with its listening connection', async () => {}],
+    [
+      'also when that was lost',
+      async () => {
+        await query(
+          node(0),
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace signals'",
+        )
+      },
+    ],
+  ])('know what the other one has changed, %s', async (_, disturb) => {
+    const account = await openAccount(node(0))
+    const key = await account.createKey()
+    expect((await chat(node(1), key)).status).toBe(200)
+    await disturb()
+    await node(0).operate('keys.revoke', { key: key.id })
+    await expect.poll(async () => (await chat(node(1), key)).status, KNOWN_WITHIN).toBe(401)
+    await node(0).operate('accounts.suspend', { account: account.id })
+    await expect.poll(async () => (await chat(node(1), account)).status, KNOWN_WITHIN).toBe(403)
+    await node(0).operate('accounts.activate', { account: account.id })
+    await expect.poll(async () => (await chat(node(1), account)).status, KNOWN_WITHIN).toBe(200)
+  })
+
+  it('replay an answer of the other one, byte for byte, and charge it once', async () => {
+    const account = await openAccount(node(0))
+    const body = { model: 'swift', stream: true, messages: hello('count to 20') }
+    const options = { headers: { 'idempotency-key': 'one-for-both' } }
+    const first = await (await send(node(0), account, body, options)).text()
+    const again = await send(node(1), account, body, options)
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(await again.text()).toBe(first)
+    const other = await answerOf(await send(node(1), account, { ...body, messages: hello('other') }, options))
+    expectProblem(other, 'idempotency_key_reused')
+    expect(await account.receipts()).toHaveLength(1)
+  })
+
+  it('continue a conversation and a stored stream of the other one', async () => {
+    const account = await openAccount(node(0))
+    const path = '/responses'
+    const body = { model: 'swift', stream: true, input: 'count to 10', store: true }
+    const stream = await (await send(node(0), account, body, { path })).text()
+    const { id } = JSON.parse(/^data: (.*"type":"response.completed".*)$/m.exec(stream)![1]!).response
+    const stored = await fetch(`${node(1).baseUrl}/responses/${id}?stream=true&starting_after=2`, {
+      headers: { authorization: `Bearer ${account.key}` },
+    })
+    const rest = await stored.text()
+    const frames = stream.split('\n\n').filter((frame) => frame.includes('"sequence_number"'))
+    expect(rest.split('\n\n').filter((frame) => frame.includes('"sequence_number"'))).toEqual(frames.slice(3))
+    const next = { model: 'swift', input: 'and again', previous_response_id: id }
+    expect((await answerOf(await send(node(1), account, next, { path }))).status).toBe(200)
+  })
+
+  it('count usage once', async () => {
+    const account = await openAccount(node(0))
+    await Promise.all(Array.from({ length: 20 }, (_, turn) => chat(node(turn % 2), account)))
+    const requests = async () =>
+      (
+        await query(
+          node(0),
+          "SELECT SUM(requests) AS requests FROM usage JOIN usage_series ON usage_series.series = usage.series WHERE level = 'all'",
+        )
+      )[0]
+    await until(async () => Number((await requests())?.requests) === 20)
+  })
+})
+
+describe.skipIf(!postgres)('a limit on requests, with four nodes', () => {
+  const node = useNodes(4, 'limits: { key: { requests_per_minute: 10, burst: 60s } }\n')
+
+  it('lets through what it says, and no more', async () => {
+    const account = await openAccount(node(0))
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, turn) => chat(node(turn % 4), account)))
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(30)
+  })
+})
+
+describe.skipIf(!postgres)('a wallet for ten requests, with four nodes', () => {
+  const node = useNodes(4)
+
+  it('serves ten of forty, and ends at zero', async () => {
+    // `paid` costs its output only, and a hold is what it charges.
+    const account = await openAccount(node(0), { credit: '0.05' })
+    const body = { model: 'paid', max_tokens: 5, messages: hello('count to 5') }
+    const ask = (turn: number) => chat(node(turn % 4), account, body)
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, turn) => ask(turn)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
+    expect(answers.filter(({ status }) => status === 402 || status === 429)).toHaveLength(30)
+    expect(await account.wallet()).toEqual({ balance: 0n, held: 0n, available: 0n })
+  })
+
+  it('charges each of many duplicates once, and gives all of them the same bytes', async () => {
+    const account = await openAccount(node(0))
+    const ask = async (key: number, copy: number): Promise<string> => {
+      const options = { headers: { 'idempotency-key': `key-${key}` } }
+      for (;;) {
+        const response = await send(node((key + copy) % 4), account, { model: 'swift', messages: hello() }, options)
+        const text = await response.text()
+        if (response.status === 200) return text
+        expect(JSON.parse(text).error.code).toBe('idempotency_in_progress')
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    const keys = Array.from({ length: 50 }, (_, key) => key)
+    const all = await Promise.all(keys.map((key) => Promise.all([0, 1, 2, 3].map((copy) => ask(key, copy)))))
+    for (const copies of all) expect(new Set(copies).size).toBe(1)
+    expect(await account.receipts()).toHaveLength(50)
+  })
+})

@@ -12,7 +12,7 @@ describe('unsupported keys are refused by name', () => {
       model('price: { input: "1", output: "1", multipliers: { service_tier: { priority: "2" } } }'),
       '2:146 models[0].price.multipliers',
     ],
-    'storage.database': ['storage: { database: "postgres://u@h/d" }', '1:22 storage.database'],
+    'server.workers': ['storage: { database: "postgres://u@h/d" }\nserver: { workers: 2 }', '2:20 server.workers'],
   }
 
   test.each(NOT_YET.map((row) => row.path))('%s', (path) => {

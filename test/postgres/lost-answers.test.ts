@@ -53,7 +53,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     connection.lose('run_turns', 2)
     const turns = await Promise.all([admit(), admit(), admit()])
     expect(turns.map(({ heldAmount }) => heldAmount)).toEqual([HOLD, HOLD, HOLD])
-    expect(node.facts.troubles.length).toBeGreaterThanOrEqual(2)
+    expect(node.facts.troubles).not.toEqual([])
     expect((await node.ledger.accountStatus(account)).held).toBe(HOLD * 3n)
     expect(turns[0]?.statuses).toMatchObject([{ kind: 'concurrent', remaining: 2 }])
   })

@@ -30,8 +30,11 @@ let made = 0
 
 /** On the server of this run. */
 export interface EmptyDatabase {
+  readonly database: string
   /** Another pool of connections to it, as another node has one. */
   connect(connections?: number, name?: string, options?: string): pg.Pool
+  /** Leaves the database there. */
+  close(): Promise<void>
   drop(): Promise<void>
 }
 
@@ -41,7 +44,13 @@ export async function createEmptyDatabase(settings = ''): Promise<EmptyDatabase>
   const admin = new pg.Pool({ host, user, database: 'postgres', max: 1 })
   await admin.query(`CREATE DATABASE ${database} ${settings}`)
   const pools: pg.Pool[] = []
+  const close = async () => {
+    await Promise.all(pools.map((each) => each.end()))
+    await admin.end()
+  }
   return {
+    database,
+    close,
     connect(connections = 4, name = 'test', options = '') {
       const pool = new pg.Pool({ host, user, database, max: connections, application_name: name, options })
       // A connection that is killed while idle must not end the process.
@@ -57,10 +66,20 @@ export async function createEmptyDatabase(settings = ''): Promise<EmptyDatabase>
   }
 }
 
-export async function createPostgresLedgerState(): Promise<PostgresLedgerState> {
-  const { connect, drop } = await createEmptyDatabase()
+let template: Promise<string> | undefined
+
+/** Installing the schema takes longer than copying it. */
+async function createTemplate(): Promise<string> {
+  const { connect, close, database } = await createEmptyDatabase()
   // Of the server of this run, which has fsync off.
   await installSchema(connect(1) as PostgresConnections, { mayLoseCommits: true })
+  await close()
+  return database
+}
+
+export async function createPostgresLedgerState(): Promise<PostgresLedgerState> {
+  template ??= createTemplate()
+  const { connect, drop } = await createEmptyDatabase(`TEMPLATE ${await template}`)
   // Nodes name the schemas of what they call, tests do not.
   const pool = connect(4, 'test', `-c search_path=${FUNCTIONS_SCHEMA},${TABLES_SCHEMA}`)
   await pool.query('INSERT INTO prices VALUES ($1, 1, $2, 0)', ['demo', JSON.stringify(PRICE)])

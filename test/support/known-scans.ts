@@ -12,8 +12,8 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
   { step: /^SCAN batch$/, of: /WITH batch .* AS \(VALUES/s, why: 'the rows of a batch, as they were sent' },
   { step: /^SCAN CONSTANT ROW$/, why: 'a question without a table of its own: what it names is looked up one by one' },
   {
-    step: /^SCAN \(subquery-\d+\)$/,
-    of: /ORDER BY movement DESC LIMIT 1/,
+    step: /^SCAN (last_(charge|transfer|two)|ends|\(subquery-\d+\))$/,
+    of: /ORDER BY movement DESC LIMIT 1|AS ends$/,
     why: 'the last movement of each kind of an account, which is one row each',
   },
   {
@@ -37,7 +37,7 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     why: 'a row for each step of a search that halves what is left',
   },
   {
-    step: /^SCAN (bounded|\(subquery-\d+\))$/,
+    step: /^SCAN (bounded|counted|next|next_ones|of_kinds|sums|\(subquery-\d+\))$/,
     of: /WITH slices AS|SELECT bucket, SUM\(requests\)/,
     why: 'a slice of usage: a row for each account that was noted, and of each kind as many numbers as fit one',
   },

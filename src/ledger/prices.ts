@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { PriceList } from '../catalog/load-catalog.ts'
+import { isAlreadyThere } from '../db/sql-store.ts'
 import type { LedgerDb, LedgerTables, PricesTable } from '../db/tables.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import type { Price, TokenPrices } from '../model/price.ts'
@@ -9,6 +10,20 @@ import type { Price, TokenPrices } from '../model/price.ts'
  * so every receipt can be explained.
  */
 export async function recordPrices(
+  deps: { readonly db: Kysely<LedgerTables>; readonly now: () => number },
+  prices: ReadonlyMap<string, PriceList>,
+): Promise<Map<string, number>> {
+  for (;;) {
+    try {
+      return await recordOnce(deps, prices)
+    } catch (error) {
+      // Another node has recorded a version of this price in the same moment: it is looked at again.
+      if (!isAlreadyThere(error)) throw error
+    }
+  }
+}
+
+async function recordOnce(
   deps: { readonly db: Kysely<LedgerTables>; readonly now: () => number },
   prices: ReadonlyMap<string, PriceList>,
 ): Promise<Map<string, number>> {

@@ -97,6 +97,13 @@ describe.skipIf(!postgres)('two nodes on one PostgreSQL', () => {
     expect((await answerOf(await send(node(1), account, next, { path }))).status).toBe(200)
   })
 
+  it('record a price once, also when they start at once', async () => {
+    const text = `${TEST_CONFIG.replaceAll('"0.40"', '"0.41"')}${SECRET}`
+    await Promise.all([0, 1].map((number) => node(number).reload(text)))
+    const versions = await query(node(0), "SELECT version, terms FROM prices WHERE model = 'swift' ORDER BY version")
+    expect(versions.map(({ version }) => version)).toEqual([1, 2])
+  })
+
   it('count usage once', async () => {
     const account = await openAccount(node(0))
     await Promise.all(Array.from({ length: 20 }, (_, turn) => chat(node(turn % 2), account)))

@@ -12,7 +12,7 @@ async function emitted(caller: Caller, balance: bigint): Promise<string | undefi
     {
       ledger: {
         gate: { open: true, onOutage: () => () => {} },
-        accountStatus: async () => ({ balance: money, held: 0n as NanoUsd, available: money }),
+        isWalletEmpty: async () => money <= 0n,
         limitRefusal: ([limit]) => limit && { kind: 'limited', limit, retryAfterMs: 1500 },
       },
       catalog: catalogOf(modelDefinition('m')),

@@ -218,7 +218,7 @@ function refuseTurn(
 }
 
 interface EarlyRefusalServices {
-  readonly ledger: Pick<Ledger, 'gate' | 'limitRefusal' | 'accountStatus'>
+  readonly ledger: Pick<Ledger, 'gate' | 'limitRefusal' | 'isWalletEmpty'>
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
 }
@@ -233,8 +233,9 @@ export async function earlyRefusal(
 ): Promise<Problem | undefined> {
   if (!ledger.gate.open) return undefined
   if (caller.kind === 'wallet') {
-    const { balance } = await ledger.accountStatus(caller.account)
-    if (balance <= 0n && !visibleModels(catalog, caller).some(({ model: { price } }) => price && isFree(price))) {
+    const looked = ledger.isWalletEmpty(caller.account)
+    const isEmpty = looked instanceof Promise ? await looked : looked
+    if (isEmpty && !visibleModels(catalog, caller).some(({ model: { price } }) => price && isFree(price))) {
       const message = 'The wallet is empty. Add funds to the account, then send the request again.'
       return problem('insufficient_balance', message)
     }

@@ -18,6 +18,8 @@ import type { AdmitOutcome, AdmitRequest } from './state/turns.ts'
  */
 export interface Ledger {
   accountStatus(account: AccountRow): AccountStatusReport | Promise<AccountStatusReport>
+  /** For a refusal before the body. Only admission knows exactly. */
+  isWalletEmpty(account: AccountRow): boolean | Promise<boolean>
   /** Reads limits without taking from them. */
   limitStatuses(limits: readonly AppliedLimit[]): LimitStatus[]
   /** The limit that would refuse now. Also undefined where only admission can know. */

@@ -26,7 +26,14 @@ import {
 } from './recovery.ts'
 import { allowanceStatusOf, closePeriod } from './state/allowances.ts'
 import { assignPlan, endPlan, runningSubscription, transferMoney } from './state/operator-commands.ts'
-import { accountStateOf, type Change, createLedgerState, type LedgerState, PERIOD_ROWS_FROM } from './state/state.ts'
+import {
+  type AccountState,
+  accountStateOf,
+  type Change,
+  createLedgerState,
+  type LedgerState,
+  PERIOD_ROWS_FROM,
+} from './state/state.ts'
 import { checkLimits, dropRecoveredRateLimits, limitStatusesOf } from './state/turn-limits.ts'
 import { auditLedger, freeze } from './verify.ts'
 
@@ -54,6 +61,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       return ledgerState.turns.size
     },
     accountStatus: (account) => cache.withState(account, statusOf),
+    isWalletEmpty: (account) => cache.withState(account, isEmpty),
     limitStatuses: (limits) => limitStatusesOf(ledgerState, limits, clock.nowMicros()),
     limitRefusal: (limits) => checkLimits(ledgerState, limits, clock.nowMicros()),
     admit: (request, check) => cache.withState(request.account, () => admit(core, request, check)),
@@ -86,6 +94,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
   }
 }
+
+const isEmpty = ({ wallet }: AccountState): boolean => wallet.posted <= 0n
 
 /** The state is empty until `replaceState` puts in what the file has. */
 async function createCore(options: LedgerOptions, closing: AbortSignal): Promise<LedgerCore> {

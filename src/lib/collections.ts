@@ -39,7 +39,7 @@ export function createBag<Item extends object>(): Bag<Item> {
 }
 
 /** A bounded map: when it is full, the least recently used entry is removed. */
-interface LruMap<Key, Value> {
+export interface LruMap<Key, Value> {
   get(key: Key): Value | undefined
   set(key: Key, value: Value): void
   delete(key: Key): void

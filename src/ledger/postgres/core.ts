@@ -1,4 +1,5 @@
 import { isRetryable } from '../../db/postgres/pool.ts'
+import type { LruMap } from '../../lib/collections.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
@@ -18,6 +19,9 @@ import {
 } from '../state/turn-limits.ts'
 import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 
+/** A wallet that had money is not looked at again for so long. */
+export const SOLVENT_MICROS = 10_000_000
+
 /** What the operations of a ledger on PostgreSQL share. */
 export interface PostgresCore {
   /** Calls a function of the database, with retries until its outcome is known. */
@@ -25,6 +29,8 @@ export interface PostgresCore {
   /** Reports what failed and is tried again later. */
   onTrouble(error: unknown): void
   readonly turns: TurnCalls
+  /** Until when a wallet is taken to have money. Only a refusal before the body depends on it. */
+  readonly solventUntil: LruMap<AccountRow, number>
   readonly marks: MarkKeeper
   readonly limits: SeenLimits
   /** Requests whose turn is alive in this process, from before the database is asked for their hold. */

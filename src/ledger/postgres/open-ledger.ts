@@ -1,6 +1,7 @@
 import { asJson, callLedger, type PostgresPool } from '../../db/postgres/pool.ts'
 import type { SettleJournal } from '../../db/settle-journal.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { createLruMap } from '../../lib/collections.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Batcher } from '../batcher.ts'
@@ -16,6 +17,7 @@ import {
   createSeenLimits,
   createTurnCalls,
   type PostgresCore,
+  SOLVENT_MICROS,
   type TurnResults,
 } from './core.ts'
 import { admitOnPostgres, recoverOnPostgres, replayOnPostgres, takeRequestOnPostgres } from './turns.ts'
@@ -66,8 +68,9 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
   }
   await sweep()
   const stopRenewing = keepLease(core, deps)
+  const commands = createOperatorCommands(core)
   return {
-    ...createOperatorCommands(core),
+    ...commands,
     gate: core.gate,
     get openHolds() {
       return core.open.size
@@ -75,6 +78,12 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
     async audit() {
       const report = await core.call<Omit<VerifyReport, 'ok'>>('audit_books()', [])
       return { ...report, ok: report.violations === 0 }
+    },
+    async isWalletEmpty(account) {
+      if ((core.solventUntil.get(account) ?? 0) > core.nowMicros()) return false
+      const { balance } = await commands.accountStatus(account)
+      if (balance > 0n) core.solventUntil.set(account, core.nowMicros() + SOLVENT_MICROS)
+      return balance <= 0n
     },
     limitStatuses: (limits) => core.limits.statuses(limits),
     limitRefusal: (limits) => core.limits.refusal(limits),
@@ -142,6 +151,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     patientUntilMicros: 0,
     onClosed: observer.closed,
     onRecorded: observer.recorded,
+    solventUntil: createLruMap(SOLVENT_MAX),
     attended: new Set(),
     open: new Set(),
     limits: createSeenLimits(nowMicros),
@@ -181,6 +191,9 @@ function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batche
     },
   }
 }
+
+/** Wallets that are remembered to have money. */
+const SOLVENT_MAX = 10_000
 
 /** While the database does not answer, it is asked this often. */
 const PROBE_MS = 500

@@ -10,7 +10,15 @@ import { unpackMarks } from '../marks.ts'
 import { priceFrom } from '../prices.ts'
 import { chargeForDelivered, recoveredEnding } from '../recovery.ts'
 import { type AdmitRequest, chargeWithin } from '../state/turns.ts'
-import { type AdmitRow, type CloseOp, type LimitStates, type PostgresCore, refusalOf, refusedByLimit } from './core.ts'
+import {
+  type AdmitRow,
+  type CloseOp,
+  type LimitStates,
+  type PostgresCore,
+  refusalOf,
+  refusedByLimit,
+  SOLVENT_MICROS,
+} from './core.ts'
 
 const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
 
@@ -28,8 +36,12 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
   })
   if (!row) return UNAVAILABLE
   const statuses = core.limits.learn(request.limits, row)
-  if (row.kind === 'held') return admittedTurn(core, request, row, statuses)
+  if (row.kind === 'held') {
+    if (request.kind === 'wallet') core.solventUntil.set(request.account, core.nowMicros() + SOLVENT_MICROS)
+    return admittedTurn(core, request, row, statuses)
+  }
   core.attended.delete(requestId)
+  if (row.kind === 'money') core.solventUntil.delete(request.account)
   return { kind: 'refused', refusal: refusalOf(request, row), statuses }
 }
 

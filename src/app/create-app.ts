@@ -57,6 +57,7 @@ import {
 } from './key-ring.ts'
 import { openContentOfLedger } from './open-content.ts'
 import { createRuleBook } from './rules.ts'
+import { isServed } from './server-note.ts'
 import { consoleServicesOf, openServing } from './serving.ts'
 
 const DEFAULTS: Overrides = {
@@ -148,6 +149,7 @@ async function openCore(
   const overrides = { ...DEFAULTS, ...replaced }
   const dataDir = config.storage.data
   const { database: chosen } = config.storage
+  if (chosen.kind === 'postgres' && purpose === 'server' && (await isServed(dataDir))) throw new DatabaseLocked(dataDir)
   const database =
     chosen.kind === 'postgres'
       ? await overrides.openPostgres({
@@ -257,6 +259,7 @@ async function openStores(content: SqlStore, { config: { retention }, clock, key
   const keys: DatabaseKeyring['keys'] = [...keyring.keys, { ...keyring.founding, id: keyring.founding.label }]
   const answers = await createKeptAnswers({
     ...{ file: content, keys, now, bytesMax: retention.idempotencyBytesMax },
+    isShared: database.kind === 'postgres',
     onFailure: (error) => log.error({ error }, 'an answer could not be stored; it is charged and cannot be replayed'),
   })
   const responses = createStoredResponses({
@@ -331,7 +334,7 @@ async function openNodeLedger(
         })
   if (journal !== undefined) closing.add(() => journal.close())
   const ledger = await openPostgresLedger({
-    ...{ pool: database.ledgerPool, clock, journal, findKeptFacts },
+    ...{ pool: database.ledgerPool, proofPool: database.proofPool, clock, journal, findKeptFacts },
     markIntervalMs: config.ledger.markIntervalMs,
     leaseMs: config.ledger.nodeLeaseMs,
     retryMs: RETRY_MS,

@@ -4,7 +4,7 @@ import { type FileHandle, link, lstat, open, readFile, rm } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { parseSecrets } from '../config/server-schema.ts'
-import { findMeta, setMeta } from '../db/meta.ts'
+import { addMeta, findMeta } from '../db/meta.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { deriveKey } from '../lib/crypto.ts'
@@ -223,12 +223,7 @@ const SEALED_BY = 'sealed_by'
  * refused, so the start fails.
  */
 export async function checkKeyring(db: LedgerDb, keyring: Keyring): Promise<KeyringCheck> {
-  const sealedBy = await findMeta(db, SEALED_BY)
-  if (sealedBy === undefined) {
-    const [founding] = keyring.keys
-    await setMeta(db, SEALED_BY, founding.id)
-    return { kind: 'ours', keyring: { ...keyring, founding } }
-  }
+  const sealedBy = (await findMeta(db, SEALED_BY)) ?? (await addMeta(db, SEALED_BY, keyring.keys[0].id))
   const founding = keyring.keys.find(({ id }) => id === sealedBy)
   if (founding !== undefined) return { kind: 'ours', keyring: { ...keyring, founding } }
   const message = `The key that this database was begun with is not on the key ring. ${remedyFor(keyring)} See docs/operate/key-ring.md.`

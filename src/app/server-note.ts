@@ -1,4 +1,5 @@
 import { readFile, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { ServerStatus } from '../admin/server-status.ts'
@@ -63,6 +64,22 @@ export async function readServerNote(data: string): Promise<ServerFacts | undefi
 export async function findRunningServer(data: string): Promise<ServerFacts | undefined> {
   const server = await readServerNote(data)
   return server !== undefined && isAlive(server.pid) ? server : undefined
+}
+
+/** Whether a server listens in this folder. On PostgreSQL there is no file whose lock says so. */
+export async function isServed(data: string): Promise<boolean> {
+  const server = await findRunningServer(data)
+  if (server === undefined) return false
+  // The id of a process that has died may be another one's.
+  return new Promise((resolve) => {
+    const socket = connect(server.socket)
+    const end = (isThere: boolean) => () => {
+      socket.destroy()
+      resolve(isThere)
+    }
+    socket.once('connect', end(true))
+    socket.once('error', end(false))
+  })
 }
 
 /** Names the process that has locked the data folder. */

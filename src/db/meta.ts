@@ -6,12 +6,11 @@ export async function findMeta(db: LedgerDb, name: string): Promise<string | und
   return row?.value
 }
 
-export async function setMeta(db: LedgerDb, name: string, value: string): Promise<void> {
-  await db
-    .insertInto('meta')
-    .values({ name, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute()
+/** Sets it once: returns the value that is there, which may be that of another node. */
+export async function addMeta(db: LedgerDb, name: string, value: string): Promise<string> {
+  const insert = db.insertInto('meta').values({ name, value })
+  await insert.onConflict((conflict) => conflict.column('name').doNothing()).execute()
+  return (await findMeta(db, name)) ?? value
 }
 
 const ROOM = 'room'

@@ -20,7 +20,7 @@ import {
   type NewKey,
 } from './keys.ts'
 import { createStoreDialect } from './kysely-dialect.ts'
-import { findMeta, setMeta } from './meta.ts'
+import { addMeta, findMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findLatestLedgerTime, findMarks, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
 import { type AtomicStatement, type SqlValue, UnexpectedChanges } from './sql-store.ts'
@@ -262,11 +262,11 @@ it('tells which plan an account is on, at which time, and how many are on each',
   expect(await countRunningPlans(db, 90)).toEqual([{ plan: 'pro', accounts: 1 }])
 })
 
-it('remembers by name, and the last value counts', async () => {
+it('remembers by name, and the first value counts', async () => {
   expect(await findMeta(db, 'note')).toBeUndefined()
-  await setMeta(db, 'note', 'one')
-  await setMeta(db, 'note', 'two')
-  expect(await findMeta(db, 'note')).toBe('two')
+  expect(await addMeta(db, 'note', 'one')).toBe('one')
+  expect(await addMeta(db, 'note', 'two')).toBe('one')
+  expect(await findMeta(db, 'note')).toBe('one')
 })
 
 it('answers every query that grows with the ledger from an index', async () => {

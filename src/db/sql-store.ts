@@ -80,7 +80,7 @@ export class UnexpectedChanges extends Error {
 
 /** Failures of the file, the server or the machine. Other codes are about one statement. */
 const STORE_CODES =
-  /^(?:SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT|FULL|CANTOPEN|PROTOCOL|NOTADB|INTERNAL)|(?:08|25|40|53|55|57|58|XX|no-answer))/
+  /^(?:SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT|FULL|CANTOPEN|PROTOCOL|NOTADB|INTERNAL)|(?:08|25|28|3D|40|53|55|57|58|XX|no-answer))/
 
 /** Whether a failure is about the data of a write: the database takes other rows. */
 export const isOfTheData = (error: unknown): boolean =>
@@ -91,7 +91,7 @@ export const isOfTheData = (error: unknown): boolean =>
 
 /** PostgreSQL cannot be reached, or does not serve at the moment. */
 export const isUnavailable = (error: unknown): boolean =>
-  error instanceof SqlFailure && /^(?:08|53|57|no-answer)/.test(error.code)
+  error instanceof SqlFailure && /^(?:08|25|28|3D|40|53|55|57|58|XX|no-answer)/.test(error.code)
 
 const ALREADY_THERE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])
 

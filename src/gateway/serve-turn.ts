@@ -170,8 +170,9 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
   const wasQuiet = sink.phase === 'quiet'
   if (wasQuiet) sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)))
   const sentProblem = deliverEnd(turn, { result: run.result, owed: ending.owed, keptFrames }, settled)
-  // After an error status the client must find nothing.
-  if (keeper) await (sentProblem && wasQuiet ? keeper.forget() : keeper.end(ending.outcome))
+  // After an error status the client must find nothing, unless recovery has charged for it, or will.
+  const isForgotten = sentProblem && wasQuiet && settled.kind !== 'not-ours'
+  if (keeper) await (isForgotten ? keeper.forget() : keeper.end(ending.outcome))
   const isSettled = settled.kind === 'settled'
   return {
     model: turn.entry.model.id,

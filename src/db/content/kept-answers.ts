@@ -1,7 +1,7 @@
 import { createQueue } from '../../lib/async.ts'
 import { deriveKey } from '../../lib/crypto.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import { changeRows, findRow, type SqlStore, type SqlValue } from '../sql-store.ts'
+import { changeRows, findRow, isUnavailable, type SqlStore, type SqlValue } from '../sql-store.ts'
 import type { ContentServices } from './open-content.ts'
 import { insertOwners, OWNER_OF, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
 import { createWriteQueue, inTime } from './write-queue.ts'
@@ -35,15 +35,24 @@ export interface KeptAnswersOptions extends ContentServices {
   readonly keys: readonly [SealingKey, ...SealingKey[]]
   /** The bytes on disk of all answers. Those that expire first make room. */
   readonly bytesMax: number
+  /** Other processes write the same table. */
+  readonly isShared?: boolean
 }
 
 /** Opening and unpacking use threads of the pool, and the ledger's worker needs a processor too. */
 const READ_AT_ONCE = 1
 
 /** Charged answers, for repeated requests with the same idempotency key. */
-export async function createKeptAnswers({ file, keys, now, bytesMax, onFailure }: KeptAnswersOptions) {
+export async function createKeptAnswers({
+  file,
+  keys,
+  now,
+  bytesMax,
+  isShared = false,
+  onFailure,
+}: KeptAnswersOptions) {
   const fewAtOnce = createQueue(READ_AT_ONCE)
-  const store = await createAnswerStore(file, bytesMax)
+  const store = await createAnswerStore(file, bytesMax, isShared)
   const keep = async ({ body, ...answer }: AnswerToKeep): Promise<boolean> => {
     const { encoding, bytes } = await packBody(body)
     const sealed = await sealBytes(keyFor(keys[0], nameOf(answer)), nameOf(answer), bytes)
@@ -81,7 +90,11 @@ export async function createKeptAnswers({ file, keys, now, bytesMax, onFailure }
       const found = new Map<RequestId, string>()
       for (const requestId of requests) {
         // One unreadable answer must not block the holds of all others.
-        const row = await findRow<{ facts: string }>(file, FACTS, requestId).catch((error) => void onFailure(error))
+        const row = await findRow<{ facts: string }>(file, FACTS, requestId).catch((error: unknown) => {
+          // What cannot be looked up now is looked up with the next sweep.
+          if (isUnavailable(error)) throw error
+          onFailure(error)
+        })
         if (row) found.set(requestId, row.facts)
       }
       return found
@@ -130,9 +143,10 @@ interface AnswerSize {
 }
 
 /** Writes and deletes answers within the bytes that are allowed. */
-async function createAnswerStore(file: SqlStore, bytesMax: number) {
-  let bytesUsed = (await findRow<{ bytes: number }>(file, 'SELECT COALESCE(SUM(bytes), 0) AS bytes FROM answers'))!
-    .bytes
+async function createAnswerStore(file: SqlStore, bytesMax: number, isShared: boolean) {
+  const sum = async () => (await findRow<{ bytes: number }>(file, SUM))!.bytes
+  let bytesUsed = await sum()
+  let writes = 0
 
   /** Returns how many were deleted. */
   const end = async (answers: readonly AnswerSize[]): Promise<number> => {
@@ -142,6 +156,7 @@ async function createAnswerStore(file: SqlStore, bytesMax: number) {
     return answers.length
   }
   const makeRoom = async (bytes: number): Promise<void> => {
+    if (isShared && bytesUsed + bytes > bytesMax) bytesUsed = await sum()
     while (bytesUsed + bytes > bytesMax) {
       const first = await file.all<AnswerSize>(`${SIZE} ORDER BY expires_at LIMIT ?`, [DELETED_AT_ONCE])
       if ((await end(enoughOf(first, bytesUsed + bytes - bytesMax))) === 0) return
@@ -152,6 +167,8 @@ async function createAnswerStore(file: SqlStore, bytesMax: number) {
     bytesOf,
     bytesMax,
     async write(answers, bytes) {
+      // Other nodes write and delete too.
+      if (isShared && ++writes % WRITES_BETWEEN_SUMS === 0) bytesUsed = await sum()
       await makeRoom(bytes)
       const owners = insertOwners(answers.map(({ account }) => account))
       await file.atomic([owners, { sql: INSERT, rows: answers.map(rowOf), expectChanges: 1 }])
@@ -203,3 +220,6 @@ const HEAD = `SELECT owners.id AS account, ring_key, status, content_type, encod
 const SEALED = 'SELECT sealed FROM answers WHERE request_id = ?'
 const FACTS = 'SELECT facts FROM answers WHERE request_id = ?'
 const SIZE = 'SELECT rowid, bytes FROM answers'
+const SUM = 'SELECT COALESCE(SUM(bytes), 0) AS bytes FROM answers'
+/** Groups of answers between two sums of what all nodes keep. */
+const WRITES_BETWEEN_SUMS = 100

@@ -2,7 +2,7 @@ import { isObject } from '../../lib/types.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
-import type { SqlStore } from '../sql-store.ts'
+import { isUnavailable, type SqlStore } from '../sql-store.ts'
 import { framesFrom, type SentStream, sentStream } from './event-log.ts'
 import {
   type ChainRow,
@@ -169,7 +169,11 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
       const found = new Map<RequestId, StoredFacts>()
       for (const requestId of requests) {
         // One unreadable response must not block the holds of all others.
-        const row = await findFacts(file, requestId).catch((error: unknown) => void onFailure(error))
+        const row = await findFacts(file, requestId).catch((error: unknown) => {
+          // What cannot be looked up now is looked up with the next sweep.
+          if (isUnavailable(error)) throw error
+          onFailure(error)
+        })
         if (row) found.set(requestId, { facts: row.facts, isAsSent: keeps && row.as_sent === 1 })
       }
       return found

@@ -146,7 +146,9 @@ const FIND_NEWEST = `SELECT list.key AS place, usage_series.series AS series, qu
 
 const NAME_SERIES = `INSERT INTO usage_series (series, account, level, key, model, kind, last_at) VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7)
   ON CONFLICT (series) DO UPDATE SET
-    last_at = CASE WHEN usage_series.last_at > excluded.last_at THEN usage_series.last_at ELSE excluded.last_at END`
+    last_at = CASE WHEN usage_series.last_at > excluded.last_at THEN usage_series.last_at ELSE excluded.last_at END
+  WHERE usage_series.account = excluded.account AND usage_series.level = excluded.level
+    AND usage_series.key = excluded.key AND usage_series.model = excluded.model AND usage_series.kind = excluded.kind`
 
 const VALUES = `(?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})`
 const SET_TOTAL = `INSERT INTO usage (series, quarter, ${COLUMNS}) VALUES ${VALUES}
@@ -187,7 +189,8 @@ export async function addUsage(
       rows: slices.map(({ account, from, to }) => [to.movement, to.closedAt, account, from.movement]),
       expectChanges: 1,
     },
-    { sql: NAME_SERIES, rows: totals.map(({ named }) => named) },
+    // Another node may have given the number to another series meanwhile; then nothing is counted.
+    { sql: NAME_SERIES, rows: totals.map(({ named }) => named), expectChanges: 1 },
     { sql: SET_TOTAL, several: { sql: SET_TOTAL, each: VALUES }, rows: totals.flatMap(({ rows }) => rows) },
     { sql: BEGIN_LATE, rows: late.map(([series, quarter]) => [series!, quarter!]) },
     { sql: ADD_LATE, rows: late },

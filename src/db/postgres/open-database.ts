@@ -31,6 +31,8 @@ export interface PostgresDatabase {
   readonly content: SqlStore
   /** Calls the ledger's functions. */
   readonly ledgerPool: PostgresPool
+  /** For proofs, which take as long as they need. */
+  readonly proofPool: PostgresPool
   /** Calls back with what other nodes have changed. Returns how to stop. */
   listen(onSignals: (signals: readonly Signal[]) => void): Promise<() => Promise<void>>
   /** True for one of all nodes an interval: that one does the job. */
@@ -45,6 +47,7 @@ const POOLS = {
   people: { max: 4, query_timeout: 10_000 },
   content: { max: 6, query_timeout: 30_000 },
   reports: { max: 2, query_timeout: 60_000 },
+  proofs: { max: 1 },
 } as const
 const CONNECT_TIMEOUT_MS = 5000
 
@@ -88,11 +91,17 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       file,
       content,
       ledgerPool: ledgerPool as PostgresPool,
+      proofPool: open('proofs') as PostgresPool,
       listen: (onSignals) =>
         listenToSignals({
           pool: ledgerPool as PostgresPool,
           connect: async () => {
-            const client = new driver.Client({ connectionString: options.url, application_name: 'millrace signals' })
+            const client = new driver.Client({
+              connectionString: options.url,
+              application_name: 'millrace signals',
+              connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+              keepAlive: true,
+            })
             // An error after one of `connect` would end the process.
             client.on('error', () => {})
             await client.connect()

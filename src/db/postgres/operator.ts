@@ -224,13 +224,13 @@ SELECT jsonb_build_object('suspects', (SELECT coalesce(jsonb_agg(DISTINCT accoun
   'transfers', (SELECT count(*) FROM transfers))
 $$;
 
--- Accounts that do not add up are frozen until an operator has looked; the others go on.
+-- Accounts that do not add up are frozen, and released when they add up again; the others go on.
 CREATE FUNCTION audit_books() RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   report jsonb := verify_books();
 BEGIN
-  UPDATE accounts SET frozen_at = ledger_micros() / 1000
-    WHERE frozen_at IS NULL AND row IN (SELECT value::bigint FROM jsonb_array_elements_text(report -> 'suspects'));
+  UPDATE accounts SET frozen_at = CASE WHEN frozen_at IS NULL THEN ledger_micros() / 1000 END
+    WHERE (frozen_at IS NULL) = (row IN (SELECT value::bigint FROM jsonb_array_elements_text(report -> 'suspects')));
   RETURN report;
 END $$;
 `

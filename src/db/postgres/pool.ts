@@ -1,5 +1,5 @@
 import { pause } from '../../lib/async.ts'
-import { SqlFailure, UnexpectedChanges } from '../sql-store.ts'
+import { isUnavailable, SqlFailure, UnexpectedChanges } from '../sql-store.ts'
 import { FUNCTIONS_SCHEMA } from './schema.ts'
 
 /** The part of a driver that the ledger uses: the `Pool` of `pg` fits. The program has no such dependency yet. */
@@ -22,38 +22,39 @@ interface PostgresConnection extends PostgresPool {
   release(error?: Error): void
 }
 
-/** Fields of an error of the server. `detail` has values of the row, which are not shown. */
+/** Fields of an error of the server. Its other texts are in the language of the server. */
 interface ServerError extends Error {
   readonly code?: string
   readonly severity?: string
   readonly table?: string
-  readonly detail?: string
+  readonly constraint?: string
 }
 
-const KEY_COLUMNS = /^Key \(([^)]*)\)=/
+/** The column that a unique constraint is about: PostgreSQL names it `accounts_email_key`. */
+function columnOf(table = '', constraint = ''): string {
+  if (constraint === `${table}_pkey`) return table === 'audit' ? 'seq' : 'primary key'
+  return constraint.replace(`${table}_`, '').replace(/_key$/, '')
+}
 
 /** An error of the driver or the server as one of this program. As with SQLite, a broken unique constraint is named by its columns. */
 export function asFailure(error: unknown, place?: number): unknown {
   if (error instanceof SqlFailure || error instanceof UnexpectedChanges || !(error instanceof Error)) return error
-  const { code, severity, table, detail, message } = error as ServerError
+  const { code, severity, table, constraint, message } = error as ServerError
   if (severity === undefined || code === undefined) {
     return error instanceof TypeError || error instanceof RangeError
       ? error
       : new SqlFailure(message, 'no-answer', place, { cause: error })
   }
-  const columns = KEY_COLUMNS.exec(detail ?? '')?.[1]?.split(', ') ?? []
-  const where = columns.length === 0 ? '' : `: ${columns.map((column) => `${table}.${column}`).join(', ')}`
+  const where = constraint === undefined ? '' : `: ${table}.${columnOf(table, constraint)}`
   return new SqlFailure(`${message}${where}`, code, place, { cause: error })
 }
 
-/** The connection failed, or the transaction was undone: a deadlock, a conflict, too many connections. */
-const RETRYABLE = /^(08|40|53|57P0|no-answer)/
-
 /**
- * Whether a retry may succeed. A retry is harmless, because every operation is idempotent. After a failed connection it is unknown
- * whether the database has done the call.
+ * Whether a retry may succeed: the connection failed, the server does not serve or write at the moment, or the transaction was
+ * undone. A retry is harmless, because every operation is idempotent. After a failed connection it is unknown whether the database
+ * has done the call.
  */
-export const isRetryable = (error: unknown): boolean => error instanceof SqlFailure && RETRYABLE.test(error.code)
+export const isRetryable = isUnavailable
 
 const RETRY_MIN_MS = 50
 const RETRY_MAX_MS = 2000

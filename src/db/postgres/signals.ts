@@ -1,3 +1,4 @@
+import { pauseIdly } from '../../lib/async.ts'
 import type { PostgresPool } from './pool.ts'
 import { TABLES_SCHEMA } from './schema.ts'
 
@@ -24,19 +25,34 @@ interface SignalOptions {
 /** With the time that a notification takes, changes are known within two seconds also without a connection that listens. */
 const POLL_MS = 1000
 const RECONNECT_POLLS = 5
-/** Without an answer for so long, old signals may have been deleted: everything is forgotten. */
-const SILENT_POLLS_MAX = 1800
+const END_WAIT_MS = 1000
+/** After so long without a look, old signals may have been deleted. */
+const SILENT_SECONDS_MAX = 1800
 const KEPT = "interval '1 hour'"
 
 /**
  * The next signals, of transactions that had not ended at the last look, or began after it. The answer's `seen` is the oldest
  * transaction that still ran.
  */
-const NEXT = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS seen,
+const LOOK = `pg_snapshot_xmin(pg_current_snapshot())::text AS seen, pg_postmaster_start_time()::text AS server,
+  extract(epoch FROM clock_timestamp())::double precision AS at`
+
+const NEXT = `SELECT ${LOOK},
   (SELECT coalesce(jsonb_agg(jsonb_build_object('about', about, 'subject', subject)), '[]')
     FROM ${TABLES_SCHEMA}.signals WHERE xid >= $1::text::xid8) AS signals`
 
-const NOW = 'SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS seen'
+const NOW = `SELECT ${LOOK}`
+
+/** When and where was looked. */
+interface Look {
+  readonly seen: string
+  readonly server: string
+  readonly at: number
+}
+
+/** A server that has taken over may have lost its newest transactions, and counts on from those that it has. */
+const isBehind = (before: Look, now: Look): boolean =>
+  now.server !== before.server || BigInt(now.seen) < BigInt(before.seen) || now.at - before.at > SILENT_SECONDS_MAX
 
 const FORGET = `DELETE FROM ${TABLES_SCHEMA}.signals WHERE at < clock_timestamp() - ${KEPT}`
 
@@ -53,20 +69,18 @@ export async function listenToSignals({
   onSignals,
   onTrouble,
 }: SignalOptions): Promise<() => Promise<void>> {
-  let seen = String((await pool.query(NOW)).rows[0]?.seen)
-  let silentPolls = 0
+  let last = (await pool.query(NOW)).rows[0] as unknown as Look
   let looking: Promise<void> | undefined
   let isDue = false
   let isClosed = false
   let listener: Listener | undefined
 
   const lookOnce = async (): Promise<void> => {
-    const row = (await pool.query(NEXT, [seen])).rows[0]
-    const signals = (row?.signals ?? []) as Signal[]
-    seen = String(row?.seen)
-    if (silentPolls > SILENT_POLLS_MAX) onSignals([{ about: 'everything', subject: '' }])
-    else if (signals.length > 0) onSignals(signals)
-    silentPolls = 0
+    const found = (await pool.query(NEXT, [last.seen])).rows[0] as unknown as Look & { readonly signals: Signal[] }
+    const before = last
+    last = found
+    if (isBehind(before, found)) onSignals([{ about: 'everything', subject: '' }])
+    else if (found.signals.length > 0) onSignals(found.signals)
   }
   /** One look at a time; a notification during it makes another one. */
   const look = (): void => {
@@ -98,7 +112,6 @@ export async function listenToSignals({
   let connecting: Promise<void> | undefined
   let polls = 0
   const poll = (): void => {
-    silentPolls += 1
     look()
     if (polls++ % RECONNECT_POLLS !== 0 || listener !== undefined || connecting !== undefined) return
     connecting = listen()
@@ -112,8 +125,8 @@ export async function listenToSignals({
   return async () => {
     isClosed = true
     clearInterval(timer)
-    await connecting
-    await listener?.end().catch(() => {})
-    await looking
+    // A peer that is gone does not say so.
+    const ended = Promise.all([connecting, looking]).then(() => listener?.end().catch(() => {}))
+    await Promise.race([ended, pauseIdly(END_WAIT_MS)])
   }
 }

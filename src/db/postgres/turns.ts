@@ -306,7 +306,8 @@ BEGIN
         "totalMs" double precision, attempts text, compaction jsonb, kept boolean, recovers boolean)) WITH ORDINALITY
         AS op ("requestId", closing, outcome, lane, usage, tier, cost, first_byte_ms, total_ms, attempts, compaction, kept, recovers,
           place)
-      ORDER BY "requestId", place),
+      -- Of two ends of one turn, that of recovery, which no lease limits.
+      ORDER BY "requestId", recovers DESC, place),
     -- By its id only: the plan must not begin with all open receipts.
     found AS MATERIALIZED (
       SELECT ops.*, receipts.row, receipts.account, receipts.state AS before, receipts.node, receipts.kind, receipts.hold_nano AS most

@@ -109,8 +109,10 @@ async function settleOnPostgres(
   const { journaled } = core
   const outcome =
     core.gate.open || journaled === undefined ? await closeInTime(core, turn, ending) : ({ kind: 'lost' } as const)
-  if (outcome.kind !== 'lost' || journaled === undefined || core.nowMicros() >= core.leaseEndsMicros) return outcome
-  if (!(await journaled.write({ requestId: turn.requestId, ending }))) return outcome
+  if (outcome.kind !== 'lost') return outcome
+  // Other nodes resolve the hold, by what was kept of the answer or by its marks.
+  if (journaled === undefined || core.nowMicros() >= core.leaseEndsMicros) return { kind: 'not-ours' }
+  if (!(await journaled.write({ requestId: turn.requestId, ending }))) return { kind: 'not-ours' }
   // The database may answer again meanwhile, and then only this replay finds the end.
   if (core.gate.open) void replayOnPostgres(core, journaled)
   const { owed } = ending
@@ -121,7 +123,7 @@ async function settleOnPostgres(
 /** How long the end of an answer waits for a database that does not answer; then it goes into the journal. */
 const END_WAIT_MS = 1000
 
-/** `lost` if the database has stopped answering; its answer may still come, and then the journaled end finds nothing open. */
+/** `lost` if the database has not answered in time. Its answer may still come, and then the journaled end finds nothing open. */
 async function closeInTime(core: PostgresCore, turn: HeldTurn, ending: Ending): Promise<SettleOutcome> {
   const closed = closeOnPostgres(core, turn, ending, { recovers: false })
   let timer: NodeJS.Timeout | undefined
@@ -130,7 +132,6 @@ async function closeInTime(core: PostgresCore, turn: HeldTurn, ending: Ending): 
   })
   const outcome = await Promise.race([closed, late]).finally(() => clearTimeout(timer))
   if (outcome !== undefined) return outcome
-  if (core.gate.open) return closed
   closed.catch(core.onTrouble)
   return { kind: 'lost' }
 }

@@ -24,6 +24,9 @@ import { createCluster, ENVIRONMENT, LEASE_MS, RECOVERED_WITHIN_MS, sectionsOf }
 import { createOperator } from './lib/operator.mjs'
 import { readRows } from './lib/read-rows.mjs'
 
+/** Whether the answer was stored is unknown where the database went away with it. */
+const IS_KEPT = /its answer is (?:not )?(?:kept|there)/
+
 const options = readOptions({ kills: 20, pauses: 15, clients: 60, away: 60, nodes: 3 })
 const programs = findPostgresPrograms()
 if (programs === undefined) {
@@ -97,9 +100,6 @@ async function run() {
   await admin.end()
   cluster.clear()
 }
-
-/** Whether the answer was stored is unknown where the database went away with it. */
-const IS_KEPT = /its answer is (?:not )?(?:kept|there)/
 
 /** All that goes wrong, in a random order, with a rest between. */
 async function disturb(cluster, operator, admin) {

@@ -27,6 +27,9 @@ import { readRows } from './lib/read-rows.mjs'
 /** Whether the answer was stored is unknown where the database went away with it. */
 const IS_KEPT = /its answer is (?:not )?(?:kept|there)/
 
+/** After the last disturbance every node must serve as if nothing had been. */
+const CALM_MS = 5000
+
 const options = readOptions({ kills: 20, pauses: 15, clients: 60, away: 60, nodes: 3 })
 const programs = findPostgresPrograms()
 if (programs === undefined) {
@@ -67,7 +70,7 @@ async function run() {
   const clients = startClients({ stage: cluster, accounts, random, count: options.clients })
   const operator = createOperator(placeIn(template, { dist, environment: ENVIRONMENT }), accounts)
   const done = await disturb(cluster, operator, admin)
-  await sleep(RECOVERED_WITHIN_MS)
+  await sleep(CALM_MS)
   await clients.stop()
   await sleep(RECOVERED_WITHIN_MS)
   const exits = await cluster.stop()

@@ -50,6 +50,8 @@ export interface Overrides {
   readonly outageGraceMs: number
   /** The pause before the first read-back of a ledger that could not be written. */
   readonly readBackPauseMs: number
+  /** What the lease of a node on PostgreSQL is measured by, where a test sets the clock. */
+  readonly leaseNowMicros?: (() => number) | undefined
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number
 }

@@ -337,6 +337,7 @@ async function openNodeLedger(
     ...{ pool: database.ledgerPool, proofPool: database.proofPool, clock, journal, findKeptFacts },
     markIntervalMs: config.ledger.markIntervalMs,
     leaseMs: config.ledger.nodeLeaseMs,
+    leaseNowMicros: core.overrides.leaseNowMicros,
     retryMs: RETRY_MS,
     recoveryGraceMs: RECOVERY_GRACE_MS,
     observer: {

@@ -94,6 +94,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     overrides: {
       openDatabase: openWatchedDatabase,
       openContent: files.openContent,
+      leaseNowMicros: systemClock.nowMicros,
       openPostgres: async (options) => {
         postgres = await openTestPostgres(options, { isStill: clock === 'still', ahead: time.ahead + time.stepped })
         files.keep(postgres.opened.content)

@@ -27,6 +27,8 @@ interface PostgresLedgerOptions {
   /** For proofs, which take as long as they need; by default the same. */
   readonly proofPool?: PostgresPool
   readonly clock: Pick<Clock, 'nowMicros'>
+  /** What the lease of this node is measured by; by default the same clock. */
+  readonly leaseNowMicros?: (() => number) | undefined
   readonly markIntervalMs: number
   /** How long other nodes wait for a sign of life before they resolve this one's holds. */
   readonly leaseMs: number
@@ -141,7 +143,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
       isReopening = false
     }
   }
-  const nowMicros = () => deps.clock.nowMicros()
+  const nowMicros = deps.leaseNowMicros ?? (() => deps.clock.nowMicros())
   const begunAt = nowMicros()
   const core: PostgresCore = {
     call,
@@ -158,7 +160,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     solventUntil: createLruMap(SOLVENT_MAX),
     attended: new Set(),
     open: new Set(),
-    limits: createSeenLimits(nowMicros),
+    limits: createSeenLimits(() => deps.clock.nowMicros()),
     marks: createMarkKeeper(
       newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
       { open: true },

@@ -58,6 +58,15 @@ export async function findRow<Row extends RowOf<Row>>(
   return row
 }
 
+/** An integer that is not money, as a number. Money is read from columns named `*_nano`. */
+export function smallInteger(column: string, value: bigint): number {
+  const number = Number(value)
+  if (!Number.isSafeInteger(number)) {
+    throw new RangeError(`${column} is ${value}, too large for a number; money is read from columns named *_nano`)
+  }
+  return number
+}
+
 /** The database refused something: a broken constraint, bad SQL, a full disk. */
 export class SqlFailure extends Error {
   override readonly name = 'SqlFailure'

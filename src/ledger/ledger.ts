@@ -14,7 +14,7 @@ import type { AdmitOutcome, AdmitRequest } from './state/turns.ts'
 /**
  * The interface to all money. A turn is one hold and then exactly one settle, both durable batches; besides that only
  * `credit`, `assignPlan` and `endPlan` change what an account has. With SQLite the reducer in `ledger/state` decides in
- * memory and the database records; with PostgreSQL, which no server uses yet, the database decides.
+ * memory and the database records; with PostgreSQL the database decides.
  */
 export interface Ledger {
   accountStatus(account: AccountRow): AccountStatusReport | Promise<AccountStatusReport>

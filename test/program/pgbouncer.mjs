@@ -1,22 +1,20 @@
 // PgBouncer in transaction mode before a PostgreSQL of ours.
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { isProgram } from './is-program.mjs'
+import { unprivilegedUser } from './postgres.mjs'
 
 const PORT = 6432
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer']
 
 export const findPgBouncer = () => PLACES.find((place) => isProgram(place))
 
-/** It refuses to run as root, so root lends it to `nobody`. */
 export async function startPgBouncer(program, { host, user }) {
   const folder = mkdtempSync('/tmp/millrace-pgb-')
-  const idOf = async (flag) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
-  const owner = process.getuid?.() === 0 ? { uid: await idOf('-u'), gid: await idOf('-g') } : undefined
+  const owner = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
   const settings = [
     '[databases]',
     `* = host=${host} port=5432 user=${user}`,

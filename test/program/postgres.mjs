@@ -99,7 +99,8 @@ export async function startPostgres(programs, { fsync = false } = {}) {
   }
 }
 
-async function unprivilegedUser() {
+/** PostgreSQL and PgBouncer refuse to run as root. */
+export async function unprivilegedUser() {
   const idOf = async (flag) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)
   return { uid: await idOf('-u'), gid: await idOf('-g') }
 }

@@ -73,6 +73,20 @@ it('counts a slice once, also when it comes again, and none that skips receipts'
   expect(await findCountedUpTo(file, [ACCOUNT, OTHER])).toEqual(new Map([[ACCOUNT, { movement: 1, closedAt: 1 }]]))
 })
 
+it('counts nothing under a number that another node has given to a series of another account meanwhile', async () => {
+  await add(0, 1, closed(10))
+  const late: SqlStore = {
+    ...file,
+    async all(sql: string, parameters: never[]) {
+      return sql.includes('MAX(series)') ? [{ last: 0 }] : file.all(sql, parameters)
+    },
+  } as SqlStore
+  const slice = { account: OTHER, from: { movement: 0, closedAt: 0 }, to: { movement: 1, closedAt: 1 } }
+  await expect(addUsage(late, [slice], [closed(10, { account: OTHER })])).rejects.toThrow(UnexpectedChanges)
+  expect(await requestsBefore(99)).toEqual([1])
+  expect((await findCountedUpTo(file, [OTHER])).size).toBe(0)
+})
+
 it('adds to every later quarter what closed before it, should a clock ever have been wrong', async () => {
   await add(0, 2, closed(10), closed(20))
   await add(2, 3, closed(15))

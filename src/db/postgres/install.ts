@@ -1,5 +1,3 @@
-// No server uses PostgreSQL yet: only tests and benches do.
-
 import { inTransaction, type PostgresConnections, type PostgresPool } from './pool.ts'
 import { CREATE_FUNCTIONS, ENTRIES, FUNCTIONS_SCHEMA, TABLE_CHANGES, TABLES_SCHEMA } from './schema.ts'
 

@@ -5,6 +5,7 @@ import {
   type SqlRow,
   type SqlStore,
   type SqlValue,
+  smallInteger,
   UnexpectedChanges,
 } from '../sql-store.ts'
 import { asFailure, inTransaction, type PostgresConnections, type PostgresPool } from './pool.ts'
@@ -131,14 +132,6 @@ function rowsOf({ rows }: Answer): SqlRow[] {
     }
   }
   return rows as SqlRow[]
-}
-
-function smallInteger(column: string, value: bigint): number {
-  const number = Number(value)
-  if (!Number.isSafeInteger(number)) {
-    throw new RangeError(`${column} is ${value}, too large for a number; money is read from columns named *_nano`)
-  }
-  return number
 }
 
 const OID = { bool: 16, int8: 20, numeric: 1700, int8Array: 1016 } as const

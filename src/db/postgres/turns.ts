@@ -1,5 +1,3 @@
-// No server uses PostgreSQL yet: only tests and benches do.
-
 /**
  * A batch of admissions: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
  * ledger/state/turns.ts. The reducer writes a refusal from the amounts that this call returns.

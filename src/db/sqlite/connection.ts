@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { MissingPart } from '../../lib/files.ts'
-import { SqlFailure, type SqlRow, type SqlValue } from '../sql-store.ts'
+import { SqlFailure, type SqlRow, type SqlValue, smallInteger } from '../sql-store.ts'
 import { DatabaseLocked, sqliteCodeOf } from './failure.ts'
 import type { Synchronous } from './worker-messages.ts'
 
@@ -161,14 +161,6 @@ function readRows(rows: Record<string, unknown>[]): SqlRow[] {
     }
   }
   return rows as SqlRow[]
-}
-
-function smallInteger(column: string, value: bigint): number {
-  const number = Number(value)
-  if (!Number.isSafeInteger(number)) {
-    throw new RangeError(`${column} is ${value}, too large for a number; money is read from columns named *_nano`)
-  }
-  return number
 }
 
 /** What both libraries have in common. */

@@ -56,6 +56,13 @@ describe('the lanes of a turn', () => {
     expect(await run(delivery, [play, play, play, good])).toEqual({ result: 'failed', asked: 3 })
   })
 
+  it('stop before anything more leaves where the hold was lost, and no other lane is asked', async () => {
+    const lost = await playLanes({ delivery: 'stream', plays: [good, good], isHoldLost: true })
+    expect(lost.result).toMatchObject({ kind: 'stopped', reason: 'ledger-gone' })
+    expect([lost.asked, lost.sent]).toEqual([1, []])
+    expect((await playLanes({ delivery: 'stream', plays: [good] })).sent).not.toEqual([])
+  })
+
   it.each(named(UNCERTAIN))('are one more after: $name ($delivery)', async ({ play, delivery }) => {
     expect(await run(delivery, [play, good])).toEqual({ result: 'finished', asked: 2 })
     expect(await run(delivery, [play, play, good])).toEqual({ result: 'failed', asked: 2 })

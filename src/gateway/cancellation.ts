@@ -62,10 +62,7 @@ export class Cancellation implements StopSignal {
     this.disconnectPolicy = 'cancel'
     this.#drains = drains
     this.#account = account
-    this.#stopListening = onServerAbort((why) => {
-      this.abortReason ??= why
-      this.stop()
-    })
+    this.#stopListening = onServerAbort((why) => this.abort(why))
     client?.onDisconnect(() => this.#onDisconnect())
   }
 
@@ -73,6 +70,11 @@ export class Cancellation implements StopSignal {
   get stoppedFor(): AbortReason | undefined {
     const hadCompleteAnswer = this.abortReason === 'client-gone' && !this.disconnectedEarly
     return this.stopped && !hadCompleteAnswer ? this.abortReason : undefined
+  }
+
+  abort(why: ServerAbortReason): void {
+    this.abortReason ??= why
+    this.stop()
   }
 
   stop(): void {

@@ -90,7 +90,7 @@ async function moneyOfTurn(
       hurriedAt.push(asked.length)
       write()
     },
-    mark: () => {},
+    mark: () => true,
     settle: async (ending) => {
       if (durability === 'refused' || durability === 'lost') return { kind: 'lost' }
       const { owed } = ending

@@ -105,10 +105,14 @@ export async function relayStream(
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) unsentBytes += length
       } else if (ready.length > 0) {
-        const drained = sink.write(joinBuffers(ready))
+        const sent = joinBuffers(ready)
         ready = []
         // After a disconnect nothing is delivered.
-        if (!sink.disconnected) hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))
+        if (!sink.disconnected && !hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))) {
+          cancellation.abort('ledger-gone')
+          return stoppedStream(stream, 'ledger-gone')
+        }
+        const drained = sink.write(sent)
         if (drained) {
           await drained
           // The provider was not read for a while.

@@ -62,6 +62,7 @@ export function admit(core: LedgerCore, request: AdmitRequest, check: CallerChec
     hurry: core.batcher.hurry,
     mark(deliveredTokens) {
       core.marks.set(receipt, deliveredTokens)
+      return true
     },
     settle: (ending) => settleTurn(core, placed, ending),
     detach() {

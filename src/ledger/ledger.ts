@@ -96,8 +96,11 @@ export interface AdmittedTurn {
   readonly durable: Promise<Durability>
   /** Something waits for the hold: it is written now instead of with other operations. */
   hurry(): void
-  /** Records how many output tokens the client has got; recovery after a crash charges these. */
-  mark(deliveredTokens: number): void
+  /**
+   * Records how many output tokens the client gets with what is sent next; recovery after a crash charges these. False when
+   * the hold may have been resolved elsewhere: then nothing more may be sent.
+   */
+  mark(deliveredTokens: number): boolean
   /** Charges what the ending owes, or releases the hold. */
   settle(ending: Ending): Promise<SettleOutcome>
   /** From here on the sweeper resolves the hold if it is still open. */

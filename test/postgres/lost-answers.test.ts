@@ -211,11 +211,11 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     const admission = await ledger.admit(requestFor(account))
     if (admission.kind !== 'admitted') throw new Error('refused')
     const marks = async () => (await ledgerState.pool.query('SELECT FROM marks')).rows.length
-    admission.mark(3)
+    expect(admission.mark(3)).toBe(true)
     await expect.poll(marks).toBe(1)
     await ledgerState.setClock({ aheadMs: 1000 })
     await expect.poll(() => facts.leasesLost).toBe(1)
-    admission.mark(5)
+    expect(admission.mark(5)).toBe(false)
     await expect.poll(marks).toBe(2)
     expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
     // The process dies, and another node tidies up before it looks.
@@ -225,6 +225,35 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     expect(await ledger.sweep()).toBe(1)
     const { rows } = await ledgerState.pool.query('SELECT output::integer FROM receipts')
     expect(rows).toEqual([{ output: 5 }])
+    await ledger.close()
+    await ledgerState.close()
+  })
+
+  it('does not begin a turn whose hold was placed under it', async () => {
+    const ledgerState = await createPostgresLedgerState()
+    const account = await ledgerState.addAccount()
+    const pool = ledgerState.connect() as PostgresPool
+    let answer = () => {}
+    const isAnswered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const slow: PostgresPool = {
+      async query(text, values) {
+        const answered = await pool.query(text, values)
+        if (text.includes('run_turns(')) await isAnswered
+        return answered
+      },
+    }
+    const { ledger, facts } = await openNode(slow, { leaseMs: 300 })
+    await ledger.credit({ account, kind: 'credit', amount: usd(HOLD), reason: 'test', ref: 'first' })
+    const admission = ledger.admit(requestFor(account))
+    await expect.poll(async () => (await ledgerState.pool.query('SELECT FROM receipts')).rows.length).toBe(1)
+    await ledgerState.setClock({ aheadMs: 1000 })
+    await expect.poll(() => facts.leasesLost).toBe(1)
+    answer()
+    expect(await admission).toMatchObject({ kind: 'refused', refusal: { kind: 'unavailable' } })
+    expect(await ledger.sweep()).toBe(1)
+    expect(await ledger.accountStatus(account)).toMatchObject({ balance: HOLD, held: 0n })
     await ledger.close()
     await ledgerState.close()
   })

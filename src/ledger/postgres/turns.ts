@@ -29,6 +29,7 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
   if (!core.gate.open) return UNAVAILABLE
   // Before the call: the sweeper resolves a hold that no turn attends.
   core.attended.add(requestId)
+  const { node } = core
   const row = await core.turns.admit(request).catch((error: unknown) => {
     core.attended.delete(requestId)
     if (!isRetryable(error)) throw error
@@ -36,19 +37,28 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
   })
   if (!row) return UNAVAILABLE
   const statuses = core.limits.learn(request.limits, row)
+  // The lease ended meanwhile: other nodes may resolve the hold, and so may this one's next sweep.
+  if (row.kind === 'held' && !isLeased(core, node)) {
+    core.attended.delete(requestId)
+    return UNAVAILABLE
+  }
   if (row.kind === 'held') {
     if (request.kind === 'wallet') core.solventUntil.set(request.account, core.nowMicros() + SOLVENT_MICROS)
-    return admittedTurn(core, request, row, statuses)
+    return admittedTurn(core, request, row, node, statuses)
   }
   core.attended.delete(requestId)
   if (row.kind === 'money') core.solventUntil.delete(request.account)
   return { kind: 'refused', refusal: refusalOf(request, row), statuses }
 }
 
+/** Whether this process still has the lease under which a turn was admitted. One that stood still may have lost it. */
+const isLeased = (core: PostgresCore, node: number) => core.node === node && core.nowMicros() < core.leaseEndsMicros
+
 function admittedTurn(
   core: PostgresCore,
   { requestId, account, limits }: AdmitRequest,
   { receipt, cap, hold }: Extract<AdmitRow, { kind: 'held' }>,
+  node: number,
   statuses: AdmittedTurn['statuses'],
 ): AdmittedTurn {
   core.open.add(requestId)
@@ -63,12 +73,11 @@ function admittedTurn(
     hurry() {},
     mark(deliveredTokens) {
       core.marks.set(receipt, deliveredTokens)
-      // A process that stood still may have lost its turns meanwhile: nothing more may leave.
-      if (core.nowMicros() >= core.leaseEndsMicros) core.gate.expire()
+      return isLeased(core, node)
     },
     settle(ending) {
       core.limits.release(limits, tokensOf(ending))
-      return settleOnPostgres(core, { requestId, receipt, account, heldAmount }, ending)
+      return settleOnPostgres(core, { requestId, receipt, account, node, heldAmount }, ending)
     },
     detach() {
       core.attended.delete(requestId)
@@ -98,6 +107,8 @@ interface HeldTurn {
   readonly requestId: RequestId
   readonly receipt: number
   readonly account: AccountRow
+  /** The lease under which the hold was placed. */
+  readonly node: number
 }
 
 /** An end that the database could not be told is written into the journal, while this node may end its turns. */
@@ -111,7 +122,7 @@ async function settleOnPostgres(
     core.gate.open || journaled === undefined ? await closeInTime(core, turn, ending) : ({ kind: 'lost' } as const)
   if (outcome.kind !== 'lost') return outcome
   // Other nodes resolve the hold, by what was kept of the answer or by its marks.
-  if (journaled === undefined || core.nowMicros() >= core.leaseEndsMicros) return { kind: 'not-ours' }
+  if (journaled === undefined || !isLeased(core, turn.node)) return { kind: 'not-ours' }
   if (!(await journaled.write({ requestId: turn.requestId, ending }))) return { kind: 'not-ours' }
   // The database may answer again meanwhile, and then only this replay finds the end.
   if (core.gate.open) void replayOnPostgres(core, journaled)
@@ -192,11 +203,7 @@ const closeOp = (requestId: RequestId, { owed, ...ending }: Ending, closing: str
 /** A grace that no lease has ended before. */
 const NEVER_MS = 1e12
 
-interface AbandonedTurn {
-  readonly requestId: RequestId
-  readonly receipt: number
-  readonly account: AccountRow
-  readonly node: number
+interface AbandonedTurn extends HeldTurn {
   readonly model: string
   readonly priceVersion: number
   readonly inputEstimate: number

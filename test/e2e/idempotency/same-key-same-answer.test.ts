@@ -103,7 +103,9 @@ describe('the same key', () => {
     expect(ran).toHaveLength(1)
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       expect([answer.status, errorOf(answer).code]).toEqual([409, 'idempotency_in_progress'])
-      expect(answer.headers.get('retry-after')).toBe('2')
+      // Where the database decides, the first may have ended since this one was looked up.
+      const seconds = errorOf(answer).message.includes('has just ended') ? '1' : '2'
+      expect(answer.headers.get('retry-after')).toBe(seconds)
     }
     expectReplay(await sendTurn(server(), receivedRequest, BODIES.stream), ran[0]!)
     expect(await account.receipts()).toHaveLength(1)

@@ -207,12 +207,17 @@ const PAGE = 500
  * failed again; the next start retries it.
  */
 export async function finishRedemptions(
-  options: CreditServices & { readonly onUnfinished: (code: string, reason: unknown) => void },
+  options: CreditServices & {
+    /** Later ones may be on their way at another node. */
+    readonly redeemedBefore?: number
+    readonly onUnfinished: (code: string, reason: unknown) => void
+  },
 ): Promise<number> {
   let finished = 0
   for (let after = 0; ; ) {
     const page = await listClaimedCodes(options.db, { after, limit: PAGE })
     for (const code of page) {
+      if ((code.redeemed_at ?? 0) >= (options.redeemedBefore ?? Number.POSITIVE_INFINITY)) continue
       try {
         const outcome = await creditCode(options, code, code.redeemed_by as AccountRow)
         if (outcome.kind === 'refused') options.onUnfinished(code.id, outcome.message)

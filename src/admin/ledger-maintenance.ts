@@ -13,7 +13,7 @@ import type { SqlStore } from '../db/sql-store.ts'
 import { oneReadAtATime } from '../db/sqlite/open-sqlite.ts'
 import { type ClockStatus, STEP_MS } from '../lib/clock.ts'
 import { verifyAudit } from './audit.ts'
-import { type Done, done } from './outcome.ts'
+import { done, type Outcome, refuseOperation } from './outcome.ts'
 import { type ClockView, clockView } from './server-status.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime } from './values.ts'
@@ -34,7 +34,7 @@ export const showClock = async (services: AdminServices) => done(await reportClo
 
 async function reportClock(services: AdminServices, did: ClockReport['did']): Promise<ClockReport> {
   const status = services.ledgerClock.status()
-  const setBack = setBackOf(status)
+  const setBack = services.ledger.whileClosed && setBackOf(status)
   return {
     ...clockView(status),
     did,
@@ -58,8 +58,13 @@ export async function followClock(services: AdminServices) {
  * written under the wrong time, together with the audit entry; only then time goes back. After a crash in between, ledger time
  * is still ahead and the command can be repeated.
  */
-export async function setClockBack(services: AdminServices): Promise<Done<ClockReport>> {
+export async function setClockBack(services: AdminServices): Promise<Outcome<ClockReport>> {
   const { ledgerClock, ledger, auditLog, files } = services
+  if (ledger.whileClosed === undefined)
+    return refuseOperation(
+      'database_keeps_time',
+      'The clock of PostgreSQL decides. Correct the clock of the machine it runs on.',
+    )
   const setBack = setBackOf(ledgerClock.status())
   if (setBack === undefined) return done(await reportClock(services, 'nothing'))
   const repaired = await ledger.whileClosed(async () => {

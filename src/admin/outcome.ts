@@ -41,6 +41,7 @@ export const REFUSALS = {
   person_disabled: 409,
   last_operator: 409,
   session_not_found: 404,
+  database_keeps_time: 409,
 } as const
 
 export type RefusalReason = keyof typeof REFUSALS

@@ -120,6 +120,7 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   // Codes that a dead process redeemed without crediting them. A credit that has to wait does not stop the start.
   const finished = await finishRedemptions({
     ...operations,
+    redeemedBefore: database.kind === 'postgres' ? services.clock.now() - REDEEMED_WITHIN_MS : Number.POSITIVE_INFINITY,
     onUnfinished: (code, reason) => log.warn({ code, reason }, 'a redeemed code could not be credited yet'),
   })
   if (finished > 0) log.info({ codes: finished }, 'redeemed codes were credited')
@@ -137,6 +138,9 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   }
   return { kind: 'open', app }
 }
+
+/** A code is credited in this time after it was redeemed, or its node has died. */
+const REDEEMED_WITHIN_MS = 60_000
 
 type OpenedCore = { readonly kind: 'open'; readonly core: Core } | Extract<AppOutcome, { kind: 'refused' }>
 
@@ -264,6 +268,7 @@ async function openStores(content: SqlStore, { config: { retention }, clock, key
   })
   const responses = createStoredResponses({
     ...{ file: content, sealingKeys: keys, now, bytesMax: retention.stateBytesMax },
+    isShared: database.kind === 'postgres',
     eraseDeleted: database.kind === 'sqlite' ? () => eraseDeleted(content) : undefined,
     onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
   })
@@ -334,7 +339,14 @@ async function openNodeLedger(
         })
   if (journal !== undefined) closing.add(() => journal.close())
   const ledger = await openPostgresLedger({
-    ...{ pool: database.ledgerPool, proofPool: database.proofPool, clock, journal, findKeptFacts },
+    ...{
+      pool: database.ledgerPool,
+      leasePool: database.leasePool,
+      proofPool: database.proofPool,
+      clock,
+      journal,
+      findKeptFacts,
+    },
     markIntervalMs: config.ledger.markIntervalMs,
     leaseMs: config.ledger.nodeLeaseMs,
     leaseNowMicros: core.overrides.leaseNowMicros,

@@ -102,6 +102,10 @@ export const isOfTheData = (error: unknown): boolean =>
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof SqlFailure && /^(?:08|25|28|3D|40|53|55|57|58|XX|no-answer)/.test(error.code)
 
+/** Whether rows that a write refers to or changes were deleted or changed since they were read, as another node may do. */
+export const isChangedMeanwhile = (error: unknown): boolean =>
+  error instanceof UnexpectedChanges || (error instanceof SqlFailure && /^2350[23]$/.test(error.code))
+
 const ALREADY_THERE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])
 
 /** Whether a row with the same unique value or key exists already. The message names the column. */

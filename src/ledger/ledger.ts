@@ -42,8 +42,8 @@ export interface Ledger {
   audit(options: { readonly whole: boolean }): Promise<VerifyReport>
   /** Resolves holds that no running turn attends. Returns how many. */
   sweep(): Promise<number>
-  /** Changes the file while nothing is decided on it, then reads the state back. */
-  whileClosed<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Changes the file while nothing is decided on it, then reads the state back. Undefined where the database keeps the time. */
+  readonly whileClosed: (<Result>(work: () => Promise<Result>) => Promise<Result>) | undefined
   close(): Promise<void>
 }
 

@@ -50,6 +50,7 @@ export const problems: Catalogue['problems'] = {
 
     internal_error: 'Auf dem Server ist etwas schiefgegangen. Versuche es erneut.',
     server_draining: 'Der Server wird gerade beendet. Versuche es gleich noch einmal.',
+    database_unavailable: 'Die Datenbank ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
     busy: 'Der Server bearbeitet gerade zu viele Anmeldungen. Versuche es gleich noch einmal.',
     too_many_requests: 'Zu viele Anfragen von dieser Adresse.',
     too_many_tries: 'Zu viele Versuche.',

@@ -49,6 +49,7 @@ export const problems = {
 
     internal_error: 'Something went wrong on the server. Try again.',
     server_draining: 'The server is shutting down. Try again in a moment.',
+    database_unavailable: 'The database cannot be reached at the moment. Try again in a moment.',
     busy: 'The server is handling too many sign-ins. Try again in a moment.',
     too_many_requests: 'Too many requests from this address.',
     too_many_tries: 'Too many attempts.',

@@ -1,5 +1,5 @@
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import type { AtomicStatement, SqlStore, SqlValue } from '../sql-store.ts'
+import { type AtomicStatement, isChangedMeanwhile, type SqlStore, type SqlValue } from '../sql-store.ts'
 import type { ContentServices } from './open-content.ts'
 import {
   endResponses,
@@ -29,6 +29,8 @@ export interface ResponseServices extends ContentServices {
   readonly keeps: boolean
   /** The bytes on disk of all responses. */
   readonly bytesMax: number
+  /** Whether other nodes write and delete too. */
+  readonly isShared?: boolean
   /** Removes what was deleted from the disk, as far as the database can. */
   readonly eraseDeleted?: (() => Promise<void>) | undefined
 }
@@ -36,19 +38,29 @@ export interface ResponseServices extends ContentServices {
 type ResponseStore = ReturnType<typeof createResponseStore>
 
 /** Writes stored responses, one group at a time, and makes room for them. */
-export function createResponseStore(file: SqlStore, bytesMax: number) {
+export function createResponseStore({
+  file,
+  bytesMax,
+  isShared,
+}: Pick<ResponseServices, 'file' | 'bytesMax' | 'isShared'>) {
   const closed = new Set<AccountId>()
   const queue = createWriteQueue<ResponseWrite, WriteOutcome>({
     bytesOf: bytesOfWrite,
     bytesMax,
     async write(group, bytes) {
       if (!(await makeRoom(file, bytes, bytesMax))) return group.map(() => 'refused')
-      // Nothing is deleted from here until the group is written.
+      // Nothing is deleted here until the group is written; another node may delete.
       const judge = createJudge(await findReferences(file, group), closed)
       const outcomes = group.map((write) => judge(write))
       const written = group.filter((_, at) => outcomes[at]?.outcome === 'written')
       const fresh = new Set(group.filter((_, at) => outcomes[at]?.isFirst))
-      if (written.length > 0) await file.atomic(statementsOf(written, fresh))
+      if (written.length === 0) return outcomes.map(({ outcome }) => outcome)
+      try {
+        await file.atomic([...(isShared ? keepKeys(written) : []), ...statementsOf(written, fresh)])
+      } catch (error) {
+        if (!isShared || !isChangedMeanwhile(error)) throw error
+        return outcomes.map(({ outcome }) => (outcome === 'written' ? 'stale' : outcome))
+      }
       return outcomes.map(({ outcome }) => outcome)
     },
   })
@@ -169,7 +181,8 @@ const RESPONSE = '(SELECT response FROM responses WHERE account = ?1 AND id = ?2
 
 const INSERT = `INSERT INTO responses
   (account, id, request_id, created_at, expires_at, status, parent, items, item_bytes, log, bytes, facts, as_sent)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT response FROM responses WHERE account = ?1 AND id = ?7), ?8, ?9, ?10, ?11, ?12, ?13)`
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, (SELECT response FROM responses WHERE account = ?1 AND id = ?7), ?8, ?9, ?10, ?11, ?12, ?13
+  WHERE ?7 IS NULL OR EXISTS (SELECT 1 FROM responses WHERE account = ?1 AND id = ?7)`
 const UPDATE = `UPDATE responses SET status = ?3, items = ?4, item_bytes = ?5, log = ?6, bytes = ?7, facts = ?8, as_sent = ?9
   WHERE account = ?1 AND id = ?2 AND status = 'in_progress'`
 const OBJECT = `INSERT INTO response_objects (response, encoding, raw_bytes, sealed) VALUES (${RESPONSE}, ?3, ?4, ?5)
@@ -185,6 +198,14 @@ const LINK = `INSERT INTO response_items (response, side, position, item)
   FROM json_each(?4) list`
 const SEGMENT = `INSERT INTO events (response, from_sequence, to_sequence, encoding, raw_bytes, bytes, sealed)
   VALUES (${RESPONSE}, ?3, ?4, ?5, ?6, ?7, ?8)`
+
+const KEEP_KEY = 'UPDATE account_keys SET ring_key = ring_key WHERE account = ? AND name = ?'
+
+/** From here to the commit no other node deletes these keys. In one order, so that two nodes do not wait for each other. */
+function keepKeys(writes: readonly ResponseWrite[]): AtomicStatement[] {
+  const names = new Map(writes.map(({ key }) => [key.owner, key.name]))
+  return [{ sql: KEEP_KEY, rows: [...names].sort(([a], [b]) => a - b), expectChanges: 1 }]
+}
 
 /** A group of changes as one transaction. */
 function statementsOf(writes: readonly ResponseWrite[], fresh: ReadonlySet<ResponseWrite>): AtomicStatement[] {

@@ -62,20 +62,20 @@ export const RESPONSE_ITEMS_MAX = 5000
 /** Responses that their account can read and continue by their ids. */
 export type StoredResponses = ReturnType<typeof createStoredResponses>
 
-interface StoredResponsesOptions extends ContentServices, Pick<ResponseServices, 'bytesMax'> {
+interface StoredResponsesOptions extends ContentServices, Pick<ResponseServices, 'bytesMax' | 'isShared'> {
   /** The first key wraps the keys of accounts; the others only unwrap. */
   readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
   readonly eraseDeleted?: (() => Promise<void>) | undefined
 }
 
 export function createStoredResponses(options: StoredResponsesOptions) {
-  const { file, bytesMax } = options
+  const { bytesMax } = options
   const keeps = bytesMax > 0
   const services: ResponseServices = {
     ...options,
     keeps,
     keys: createAccountKeys(options),
-    store: createResponseStore(file, bytesMax),
+    store: createResponseStore(options),
   }
   return {
     /** False when the operator has disabled storage. */
@@ -156,7 +156,7 @@ function writeResponses(services: ResponseServices) {
       if (outcome !== 'stale') return outcome === 'written'
       keys.drop(account)
     }
-    throw new Error('The items of a response were deleted each time before it could be written')
+    throw new Error('What a response refers to was deleted each time before it could be written')
   }
   const keep = async (
     account: AccountId,

@@ -31,6 +31,8 @@ export interface PostgresDatabase {
   readonly content: SqlStore
   /** Calls the ledger's functions. */
   readonly ledgerPool: PostgresPool
+  /** For the lease of this node and its marks, which must not wait behind requests. */
+  readonly leasePool: PostgresPool
   /** For proofs, which take as long as they need. */
   readonly proofPool: PostgresPool
   /** Calls back with what other nodes have changed. Returns how to stop. */
@@ -44,6 +46,7 @@ export interface PostgresDatabase {
 /** Each is bounded, so that reports cannot take the connections of requests. */
 const POOLS = {
   ledger: { max: 6, query_timeout: 10_000 },
+  lease: { max: 1, query_timeout: 10_000 },
   people: { max: 4, query_timeout: 10_000 },
   content: { max: 6, query_timeout: 30_000 },
   reports: { max: 2, query_timeout: 60_000 },
@@ -91,6 +94,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       file,
       content,
       ledgerPool: ledgerPool as PostgresPool,
+      leasePool: open('lease') as PostgresPool,
       proofPool: open('proofs') as PostgresPool,
       listen: (onSignals) =>
         listenToSignals({

@@ -308,6 +308,8 @@ CREATE TRIGGER child_came AFTER INSERT ON responses FOR EACH ROW WHEN (NEW.paren
 CREATE FUNCTION response_went() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   IF OLD.parent IS NOT NULL THEN UPDATE responses SET children = children - 1 WHERE response = OLD.parent; END IF;
+  -- Two nodes that delete at once: the second one waits here, and then sees what the first has left.
+  PERFORM FROM account_keys WHERE account = OLD.account FOR UPDATE;
   DELETE FROM account_keys WHERE account = OLD.account AND NOT EXISTS
     (SELECT FROM responses WHERE responses.account = OLD.account);
   RETURN NULL;
@@ -315,6 +317,7 @@ END $$;
 CREATE TRIGGER response_went AFTER DELETE ON responses FOR EACH ROW EXECUTE FUNCTION response_went();
 CREATE FUNCTION link_went() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
+  PERFORM FROM items WHERE item = OLD.item FOR UPDATE;
   DELETE FROM items WHERE item = OLD.item AND NOT EXISTS
     (SELECT FROM response_items WHERE response_items.item = OLD.item);
   RETURN NULL;

@@ -26,6 +26,8 @@ export const SOLVENT_MICROS = 10_000_000
 export interface PostgresCore {
   /** Calls a function of the database, with retries until its outcome is known. */
   call<Result>(call: string, values: readonly unknown[]): Promise<Result>
+  /** Renews the lease of this node, with marks or without. False when it has ended. */
+  keepNode(packed: Uint8Array | null): Promise<boolean>
   /** Reports what failed and is tried again later. */
   onTrouble(error: unknown): void
   readonly turns: TurnCalls

@@ -24,6 +24,8 @@ import { admitOnPostgres, recoverOnPostgres, replayOnPostgres, takeRequestOnPost
 
 interface PostgresLedgerOptions {
   readonly pool: PostgresPool
+  /** For the lease and the marks, which must not wait behind requests; by default the same. */
+  readonly leasePool?: PostgresPool
   /** For proofs, which take as long as they need; by default the same. */
   readonly proofPool?: PostgresPool
   readonly clock: Pick<Clock, 'nowMicros'>
@@ -101,7 +103,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       return sweep()
     },
     // The clock of the database decides here, and no process can set it back.
-    whileClosed: () => Promise.reject(new Error('With PostgreSQL the database keeps the time')),
+    whileClosed: undefined,
     async close() {
       stopRenewing()
       core.marks.stop()
@@ -113,7 +115,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
 }
 
 async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
-  const { pool, retryMs, leaseMs, observer } = deps
+  const { pool, leasePool = pool, retryMs, leaseMs, observer } = deps
   // Other nodes may resolve this one's holds when its lease ends.
   const gate = createLedgerGate(leaseMs)
   const onTrouble = (error: unknown) => {
@@ -122,11 +124,17 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     gate.shut()
     if (isFirst) observer.trouble(error)
   }
-  const call = async <Result>(expression: string, values: readonly unknown[]): Promise<Result> => {
-    const result = await callLedger<Result>({ pool, retryMs, onTrouble }, expression, values)
-    if (!gate.open && !isReopening) void reopen()
-    return result
-  }
+  const callOver =
+    (connections: PostgresPool) =>
+    async <Result>(expression: string, values: readonly unknown[]): Promise<Result> => {
+      const result = await callLedger<Result>({ pool: connections, retryMs, onTrouble }, expression, values)
+      if (!gate.open && !isReopening) void reopen()
+      return result
+    }
+  const call = callOver(pool)
+  const callBeside = callOver(leasePool)
+  const keepNode = (packed: Uint8Array | null) =>
+    callBeside<boolean>('keep_node($1, $2, $3)', [core.node, leaseMs, packed])
   let isReopening = false
   /** Before anything is admitted, the ends of turns that the database could not be told. */
   const reopen = async (): Promise<void> => {
@@ -147,6 +155,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
   const begunAt = nowMicros()
   const core: PostgresCore = {
     call,
+    keepNode,
     onTrouble: observer.trouble,
     node: await beginNode({ call }, leaseMs),
     leaseEndsMicros: begunAt + leaseMs * 1000,
@@ -161,11 +170,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     attended: new Set(),
     open: new Set(),
     limits: createSeenLimits(() => deps.clock.nowMicros()),
-    marks: createMarkKeeper(
-      newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
-      { open: true },
-      { now: () => 0, intervalMs: deps.markIntervalMs },
-    ),
+    marks: createMarkKeeper(newestOnly(keepNode), { open: true }, { now: () => 0, intervalMs: deps.markIntervalMs }),
     turns: createTurnCalls(async (admissions, closes) => {
       const sentAt = nowMicros()
       const results = await call<TurnResults>('run_turns($1, $2, $3)', [asJson(admissions), asJson(closes), core.node])
@@ -212,7 +217,7 @@ function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOpti
   let renewedAt = core.nowMicros()
   const renew = async () => {
     const askedAt = core.nowMicros()
-    if (!(await core.call<boolean>('keep_node($1, $2, NULL)', [core.node, leaseMs]))) {
+    if (!(await core.keepNode(null))) {
       observer.leaseLost()
       core.gate.expire()
       core.node = await beginNode(core, leaseMs)

@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { z } from 'zod'
 import { CONSOLE_API, type ParamsOf, type RouteName } from '../../contract/console-api.ts'
 import { named } from '../../contract/values.ts'
+import { isUnavailable } from '../../db/sql-store.ts'
 import { gatherBytes } from '../../lib/bytes.ts'
 import { assertNever } from '../../lib/types.ts'
 import { internalError, type Problem } from '../../model/problem.ts'
@@ -60,6 +61,10 @@ export function createConsoleApi(services: ConsoleServices): EdgeConsole['api'] 
   }
   api.notFound((c) => writeRefusal(c, refuse('not_found', 'The console API has no such path.')))
   api.onError((error, c) => {
+    if (isUnavailable(error)) {
+      const message = 'The database cannot be reached at the moment. Nothing was changed, or it was changed whole.'
+      return writeRefusal(c, refuse('database_unavailable', message, { retryAfterSeconds: 2 }))
+    }
     c.env.log.error = error
     return writeRefusal(c, refuse('internal_error', internalError(c.env.requestId).message))
   })

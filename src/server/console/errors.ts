@@ -18,6 +18,7 @@ const EDGE_CODES = {
   json_needed: 415,
   too_many_requests: 429,
   server_draining: 503,
+  database_unavailable: 503,
   internal_error: 500,
 } as const
 

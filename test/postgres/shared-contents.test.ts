@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createStoredResponses } from '../../src/db/content/stored-responses.ts'
+import { openPostgres, type PostgresDatabase } from '../../src/db/postgres/open-database.ts'
+import { ACCOUNT, ended, RING_KEY, started } from '../fixtures/db/content/stored-responses.ts'
+import { postgresUrl } from '../support/server-on-postgres.ts'
+import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
+
+const ROUNDS = 30
+const SHORT = 2000
+
+describe.skipIf(!postgres)('two nodes that store and delete responses of one account', () => {
+  let database: EmptyDatabase
+  let opened: PostgresDatabase[]
+  let nodes: ReturnType<typeof createStoredResponses>[]
+  let failures: unknown[]
+  let time: number
+
+  beforeEach(async () => {
+    database = await createEmptyDatabase()
+    failures = []
+    time = 1000
+    const open = () => openPostgres({ url: postgresUrl(database.database), mayLoseCommits: true, onTrouble() {} })
+    opened = [await open()]
+    opened.push(await open())
+    nodes = opened.map(({ content }) =>
+      createStoredResponses({
+        ...{ file: content, sealingKeys: [RING_KEY], now: () => time, bytesMax: 100_000_000, isShared: true },
+        onFailure: (error) => failures.push(error),
+      }),
+    )
+  })
+  afterEach(async () => {
+    await Promise.all(opened.map((each) => each.close()))
+    await database.drop()
+  })
+
+  const count = async (table: string) => {
+    const sql = `SELECT COUNT(*) AS count FROM ${table}`
+    return Number((await opened[0]!.content.all<{ count: number }>(sql, []))[0]!.count)
+  }
+  const ofAll = async () => ({
+    responses: await count('responses'),
+    items: await count('items'),
+    keys: await count('account_keys'),
+    links: await count('response_items'),
+  })
+
+  it('leave nothing when each deletes one of the last two at once', async () => {
+    const output = [Buffer.from('{"type":"message","content":"shared by both"}')]
+    const names = ['a', 'b']
+    await Promise.all(nodes.map((node, at) => node.finish(ended(names[at]!, { input: output, output }))))
+    expect(await ofAll()).toEqual({ responses: 2, items: 1, keys: 1, links: 4 })
+    const { rows } = await database.connect().query('SELECT response FROM millrace.responses ORDER BY response')
+    const [first, second] = [database.connect(1), database.connect(1)]
+    await first.query('BEGIN')
+    await first.query('DELETE FROM millrace.responses WHERE response = $1', [rows[0].response])
+    // It waits for the first one, or does not look at what that one leaves.
+    const deleted = second.query('DELETE FROM millrace.responses WHERE response = $1', [rows[1].response])
+    const { rows: waits } = await first.query('SELECT pg_sleep(0.1)')
+    expect(waits).toHaveLength(1)
+    await first.query('COMMIT')
+    await deleted
+    expect(await ofAll()).toEqual({ responses: 0, items: 0, keys: 0, links: 0 })
+  })
+
+  it('keep what one writes while the other deletes all that it refers to', async () => {
+    const [writer, deleter] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
+    const input = [Buffer.from('{"type":"message","role":"user","content":"said again"}')]
+    for (let round = 0; round < ROUNDS; round++) {
+      const earlier = ended(`earlier${round}`, { input, expiresAt: time + SHORT })
+      expect(await deleter.finish(earlier)).toBe(true)
+      await deleter.remove(ACCOUNT, earlier.id)
+      const later = ended(`later${round}`, { input, expiresAt: time + SHORT })
+      const [isStored] = await Promise.all([writer.finish(later), deleter.sweep()])
+      expect([isStored, failures]).toEqual([true, []])
+      const context = await deleter.context(ACCOUNT, later.id, 1_000_000)
+      expect(context.kind === 'found' && context.items.map(String)).toEqual([String(input[0]), expect.any(String)])
+      time += SHORT
+      await Promise.all(nodes.map((node) => node.sweep()))
+      expect(await ofAll()).toEqual({ responses: 0, items: 0, keys: 0, links: 0 })
+    }
+  })
+
+  it('finds what the other has stored under the next key of the account', async () => {
+    const [one, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
+    expect(await one.finish(ended('first'))).toBe(true)
+    await other.remove(ACCOUNT, 'resp_first')
+    await other.sweep()
+    expect(await other.finish(ended('second'))).toBe(true)
+    expect(await one.find(ACCOUNT, 'resp_second')).toMatchObject({ status: 'completed' })
+    expect(await one.find(ACCOUNT, 'resp_third')).toBeUndefined()
+  })
+
+  it('store the answers of a group in which the other node has ended one', async () => {
+    const [one, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
+    for (let round = 0; round < ROUNDS; round++) {
+      const names = [`x${round}`, `y${round}`, `z${round}`]
+      for (const name of names) expect(await one.begin(started(name))).toBe(true)
+      const stored = names.map((name) => one.finish(ended(name)))
+      await Promise.all([other.forget(`resp_x${round}`, ACCOUNT), ...stored])
+      expect((await Promise.all(stored)).slice(1)).toEqual([true, true])
+    }
+    expect(failures).toEqual([])
+  })
+})

@@ -5,6 +5,7 @@ import type { SignInServices } from '../admin/sessions.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
+import type { StoredCallSeals } from '../db/content/call-seals.ts'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { openContent } from '../db/content/open-content.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
@@ -137,6 +138,8 @@ export interface Contents {
   readonly content: SqlStore
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
+  /** With PostgreSQL. */
+  readonly callSeals: StoredCallSeals | undefined
   readonly refusedTurns: RefusedTurnCounter
   readonly contentFound: ContentFound
 }

@@ -14,6 +14,7 @@ import { createRedeemTries } from '../admin/sign-in-limits.ts'
 import { createCallers } from '../auth/callers.ts'
 import { digestKey, mintKey } from '../auth/secrets.ts'
 import { findAuditHead } from '../db/audit.ts'
+import { createStoredCallSeals } from '../db/content/call-seals.ts'
 import { createKeptAnswers } from '../db/content/kept-answers.ts'
 import { createLockoutKeeper, listLockouts } from '../db/content/lockouts.ts'
 import { eraseDeleted, openContent, withMarks } from '../db/content/open-content.ts'
@@ -247,6 +248,7 @@ async function openContents(core: Core, closing: Closing): Promise<Contents> {
         })
   const { failed, ...stores } = built
   closing.add(() => stores.content.close())
+  closing.add(() => stores.callSeals?.close())
   if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
   const refusedTurns = createRefusedTurnCounter({
     ...{ content: stores.content, clock, intervalMs: REFUSED_INTERVAL_MS },
@@ -274,7 +276,14 @@ async function openStores(content: SqlStore, { config: { retention }, clock, key
   })
   // On PostgreSQL other nodes may run them: a job fails the abandoned ones.
   const failed = database.kind === 'sqlite' ? await responses.recover() : 0
-  return { content, answers, responses, failed }
+  const callSeals =
+    database.kind === 'sqlite'
+      ? undefined
+      : createStoredCallSeals({
+          ...{ file: content, now },
+          onFailure: (error) => log.error({ error }, 'the reasoning before tool calls could not be stored'),
+        })
+  return { content, answers, responses, callSeals, failed }
 }
 
 /** Usage is counted when it is read, and at least this often. */

@@ -13,12 +13,13 @@ const PEOPLE_SWEEP_INTERVAL_MS = 600_000
 const REFUSED_SWEEP_INTERVAL_MS = 3_600_000
 const AUDIT_INTERVAL_MS = 3_600_000
 const SIGNALS_SWEEP_INTERVAL_MS = 60_000
+const CALL_SEALS_SWEEP_INTERVAL_MS = 300_000
 /** A response is written while the hold of its request is on the way. */
 const ABANDONED_AFTER_MS = 60_000
 
 /** The periodic jobs of a server. */
 export function startJobs(services: Services, closing: Closing): void {
-  const { ledger, answers, responses, refusedTurns, people, clock, log, database } = services
+  const { ledger, answers, responses, callSeals, refusedTurns, people, clock, log, database } = services
   const sweepAlways = (intervalMs: number, what: string, sweep: () => Promise<unknown>) =>
     closing.add(startSweeper({ sweep, what, log }, intervalMs))
   /** On PostgreSQL one of all nodes does it. */
@@ -31,6 +32,7 @@ export function startJobs(services: Services, closing: Closing): void {
     sweepEvery(SWEEP_INTERVAL_MS, 'abandoned responses', () =>
       failAbandoned(database.content, clock.now() - ABANDONED_AFTER_MS),
     )
+    if (callSeals) sweepEvery(CALL_SEALS_SWEEP_INTERVAL_MS, 'reasoning before tool calls', () => callSeals.sweep())
     sweepEvery(SIGNALS_SWEEP_INTERVAL_MS, 'signals between nodes', () => database.forgetSignals())
   }
   sweepEvery(SWEEP_INTERVAL_MS, 'kept answers', () => answers.sweep())

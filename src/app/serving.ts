@@ -7,7 +7,7 @@ import { lastUsedOf } from '../db/content/usage-totals.ts'
 import { createDrains } from '../gateway/cancellation.ts'
 import { createRequestDigests, lookUpAnswer } from '../gateway/idempotency.ts'
 import { readTurn } from '../gateway/read-turn.ts'
-import { createCacheSalts, createCallSealMemory } from '../gateway/seals.ts'
+import { type CallSealMemory, createCacheSalts, createCallSealMemory, shareCallSeals } from '../gateway/seals.ts'
 import { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { Closing } from '../lib/async.ts'
 import { createByteBudget } from '../lib/bytes.ts'
@@ -128,7 +128,7 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
     sticky: createStickyLanes({ nowMicros }),
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros }),
-    callSeals: createCallSealMemory({ nowMicros }),
+    callSeals: callSealsOf(services),
     cacheSaltOf: createCacheSalts(founding),
     capabilities: createLearnedCapabilities(),
     retryBudget: createRetryBudget({ nowMicros, terms: () => rules.current.routing.retries }),
@@ -146,6 +146,13 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
     shared.hostedTools = next.hostedTools
   }
   return { services: shared, earlyRefusal, lookUpAnswer, readTurn, serveTurn }
+}
+
+function callSealsOf({ clock, callSeals: stored, seals, log }: Services): CallSealMemory {
+  const memory = createCallSealMemory({ nowMicros: clock.nowMicros })
+  if (stored === undefined) return memory
+  const onFailure = (error: unknown) => log.error({ error }, 'the reasoning before tool calls could not be read')
+  return shareCallSeals(memory, { stored, seals, onFailure })
 }
 
 /** More than a person with an open page needs, and too little to scrape or to guess secrets. */

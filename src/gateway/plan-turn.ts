@@ -46,7 +46,8 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
 
   const { account } = caller
   const { callSeals } = services
-  const kept = request.protocol === 'chat' && callSeals.accounts.has(account) ? callSeals.of(account) : undefined
+  const mayHaveSeals = callSeals.accounts.has(account) || (callSeals.isShared && hasToolCalls(request))
+  const kept = request.protocol === 'chat' && mayHaveSeals ? callSeals.of(account) : undefined
   const sized = kept || request.compacts !== undefined ? await wholeInput(request, lanes, kept) : request
   const prompt = sentPromptOf(caller, request, model)
   const terms = { requestId, caller, request, claim, lanes, prompt, input: sized }
@@ -261,9 +262,12 @@ function withAdded({ inputSize, otherInputs }: TurnRequest, added: { bytes: numb
   }
 }
 
+const hasToolCalls = ({ body }: TurnRequest): boolean => body.bytes.includes('"tool_calls"')
+
 /** The sealed reasoning for the lane that gets the most. */
 async function restoredSealBytes(request: TurnRequest, lanes: readonly Lane[], callSeals: CallSeals): Promise<number> {
   const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
+  await callSeals.load?.(conversation.items.flatMap((item) => (item.type === 'tool-call' ? [item.callId] : [])))
   const { items } = restoreSeals(conversation, callSeals.find)
   const opaques = items.flatMap((item) => (item.type === 'reasoning' && item.opaque ? [item.opaque] : []))
   const bytesFor = (lane: Lane): number => {

@@ -116,11 +116,13 @@ export function createCacheSalts(secret: Uint8Array): (account: AccountId) => st
   }
 }
 
-/** The sealed reasoning before tool calls, by account. It is in memory only: after a restart a turn goes on without it. */
+/** The sealed reasoning before tool calls, by account. With SQLite it is in memory only: after a restart a turn goes on without it. */
 export interface CallSealMemory {
   of(account: AccountRow): CallSeals
-  /** The accounts of which there is any: of most there is none. */
+  /** The accounts of which there is any here: of most there is none. */
   readonly accounts: Pick<ReadonlyMap<AccountRow, unknown>, 'has'>
+  /** Other nodes may have more. */
+  readonly isShared: boolean
 }
 
 const MiB = 1024 * 1024
@@ -223,6 +225,46 @@ export function createCallSealMemory({
       },
     }),
     accounts: shares,
+    isShared: false,
+  }
+}
+
+interface SharedCallSeals {
+  keep(account: AccountRow, callId: string, sealed: string): void
+  find(account: AccountRow, callIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+}
+
+/** What one node keeps in memory, all find in `stored`. */
+export function shareCallSeals(
+  memory: CallSealMemory,
+  { stored, seals, onFailure }: { stored: SharedCallSeals; seals: Seals; onFailure: (error: unknown) => void },
+): CallSealMemory {
+  return {
+    ...memory,
+    isShared: true,
+    of(account) {
+      const { keep, find } = memory.of(account)
+      const owner = `row ${account}` as AccountId
+      return {
+        find,
+        keep(callId, kept) {
+          keep(callId, kept)
+          stored.keep(account, callId, seals.seal('calls', owner, JSON.stringify(kept)))
+        },
+        async load(callIds) {
+          const unknown = callIds.filter((callId) => find(callId).length === 0)
+          if (unknown.length === 0) return
+          try {
+            for (const [callId, sealed] of await stored.find(account, unknown)) {
+              const opened = seals.open('calls', owner, sealed)
+              if (opened !== undefined) keep(callId, JSON.parse(opened) as SealBeforeCall[])
+            }
+          } catch (error) {
+            onFailure(error)
+          }
+        },
+      }
+    },
   }
 }
 

@@ -65,7 +65,7 @@ export interface TokenLogprob {
 }
 
 /** Content sealed for one purpose does not open for another. */
-export type SealPurpose = 'reasoning' | 'compaction'
+export type SealPurpose = 'reasoning' | 'compaction' | 'calls'
 
 /**
  * Seals content that a client carries for us, so that it cannot be read or changed, and only opens for the same account.

@@ -1,4 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { chatIn, type Item, shortly, toolMessagesOf } from '../e2e/reasoning/loops.ts'
+import type { ReasoningServer } from '../e2e/reasoning/reasoning-server.ts'
+import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
+import { responsesAnswer } from '../fakes/responses-answers.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { answerOf, chat, get, hello, send } from '../support/send-chat.ts'
 import { useDatabaseOf } from '../support/server-on-postgres.ts'
@@ -160,5 +164,57 @@ describe.skipIf(!postgres)('a wallet for ten requests, with four nodes', () => {
     const all = await Promise.all(keys.map((key) => Promise.all([0, 1, 2, 3].map((copy) => ask(key, copy)))))
     for (const copies of all) expect(new Set(copies).size).toBe(1)
     expect(await account.receipts()).toHaveLength(50)
+  })
+})
+
+describe.skipIf(!postgres)('a chat conversation with sealed reasoning that moves to another node', () => {
+  let upstream: FaultUpstream
+  let nodes: TestServer[]
+  const seals = new Map<string, string>()
+  const parameters = { type: 'object', properties: { q: { type: 'string' } } }
+  const body = {
+    ...({ model: 'mind', delivery: 'stream', reasoning_effort: 'low' } as const),
+    tools: ['look_up', 'ping'].map((name) => ({ type: 'function', function: { name, parameters } })),
+  }
+
+  beforeAll(async () => {
+    const script = responsesAnswer('everything', { name: 'first', seals })
+    upstream = await startFaultUpstream(() => script)
+    const config = `${SECRET}
+upstreams: [{ id: first, wire: responses, dialect: openai, base_url: "${upstream.baseUrl}", allow_private: true }]
+models:
+  - id: mind
+    context_tokens: 128000
+    max_output_tokens: 8192
+    efforts: [low]
+    price: { input: "1", output: "2" }
+    lanes: [{ upstream: first, model: mind }]
+`
+    const first = await startServer({ config })
+    const prepare = (folder: string) => useDatabaseOf(first.folder, folder)
+    nodes = [first, await startServer({ config, prepare })]
+  })
+  afterAll(async () => {
+    for (const node of nodes.reverse()) await node.close()
+    await upstream.close()
+  })
+
+  it('goes on with the reasoning that led to its calls', async () => {
+    const account = await openAccount(nodes[0]!)
+    const messages: Item[] = [{ role: 'user', content: 'Use look_up then ping.' }]
+    const given: string[] = []
+    for (const number of [0, 1, 0]) {
+      const answer = await chatIn({ server: nodes[number] } as ReasoningServer, account, { ...body, messages })
+      messages.push(answer, ...toolMessagesOf(answer, 'found'))
+      given.push([...seals.keys()].at(-1)!)
+      // It is stored in the background.
+      if (number < 2) await until(async () => (await query(nodes[0]!, 'SELECT name FROM call_seals')).length > number)
+    }
+    const history = ['user', given[0], 'look_up()', 'result', given[1], 'ping()', 'result']
+    const sent = upstream.providerAnswers.map(({ receivedRequest }) => shortly(receivedRequest.input as Item[]))
+    expect(sent).toEqual([history.slice(0, 1), history.slice(0, 4), history])
+    const stored = await query(nodes[0]!, 'SELECT sealed FROM call_seals')
+    expect(stored).toHaveLength(2)
+    expect(JSON.stringify(stored)).not.toContain('sealed-by')
   })
 })

@@ -351,6 +351,13 @@ CREATE TABLE lockouts (
   until bigint NOT NULL
 );
 CREATE INDEX lockouts_by_end ON lockouts (until);
+-- Sealed reasoning before tool calls, which nodes on SQLite keep in memory.
+CREATE TABLE call_seals (
+  name text COLLATE "C" PRIMARY KEY,
+  sealed text NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX call_seals_by_expiry ON call_seals (expires_at);
 CREATE TABLE refused_series (
   series bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   account text NOT NULL,

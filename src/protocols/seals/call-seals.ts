@@ -13,6 +13,8 @@ export interface SealBeforeCall {
 export interface CallSeals {
   keep(callId: string, seals: readonly SealBeforeCall[]): void
   find(callId: string): readonly SealBeforeCall[]
+  /** Before `find`: gets what other nodes have kept. Undefined where there are none. Never rejects. */
+  readonly load?: (callIds: readonly string[]) => Promise<void>
 }
 
 /**

@@ -10,6 +10,7 @@ import { createPostgresLedgerState, type PostgresLedgerState, postgres } from '.
 
 const NODES = 4
 const TURNS = 400
+const STEP_MS = 100
 
 /** Several nodes compete; the database admits as many turns as there is room for, and never one more. */
 describe.skipIf(!postgres)('four nodes at once', () => {
@@ -51,6 +52,31 @@ describe.skipIf(!postgres)('four nodes at once', () => {
     await credit(HOLD * 100n + HOLD - 1n)
     expect(await storm(() => ({}))).toEqual({ admitted: 100, refusals: { 'in-flight': TURNS - 100 } })
     expect(await nodes[1]!.accountStatus(account)).toMatchObject({ balance: HOLD * 51n - 1n, held: 0n })
+  })
+
+  it('under steady demand for more than a limit: never more in any time than it allows, and hardly less', async () => {
+    await credit(HOLD * 1000n)
+    const [perMinute, burst] = [300, 30]
+    const limit = { ...limitOf('requests', perMinute), burst }
+    const begin = Date.UTC(2026, 10, 1)
+    const admittedAt: number[] = []
+    // A minute, in steps in which every node asks once: eight times as often as the limit allows.
+    for (let at = 0; at < 60_000; at += STEP_MS) {
+      await ledgerState.setClock({ micros: (begin + at) * 1000 })
+      const asked = nodes.map((node) => node.admit(requestFor(account, { limits: [limit] })))
+      for (const admission of await Promise.all(asked)) {
+        if (admission.kind !== 'admitted') continue
+        admittedAt.push(at)
+        await admission.settle(settlement(1n))
+      }
+    }
+    for (const [first, from] of admittedAt.entries()) {
+      for (let last = first; last < admittedAt.length; last++) {
+        const overBurst = last - first + 1 - burst
+        expect(overBurst * 60_000).toBeLessThanOrEqual((admittedAt[last]! - from) * perMinute)
+      }
+    }
+    expect(admittedAt.length).toBeGreaterThanOrEqual(0.98 * (perMinute + burst))
   })
 
   it('spending a wallet to its end: it is never below zero, and nothing is lost', async () => {

@@ -7,15 +7,16 @@ import { fractionsFrom } from '../fixtures/lib/seeded-random.ts'
 import { createBothLedgers } from './both-ledgers.ts'
 import { createPostgresLedgerState, postgres } from './postgres-ledger.ts'
 
-const RUNS = 5
-/** More runs while some kind of answer has not come up. */
-const RUNS_MAX = 20
 const STEPS = 400
+/** `MILLRACE_STEPS=100000` compares for longer. */
+const RUNS = Math.ceil(Number(process.env.MILLRACE_STEPS ?? 2000) / STEPS)
+/** More runs while some kind of answer has not come up. */
+const RUNS_MAX = RUNS + 15
 const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000_000)
 
 /** The rules of money stand in TypeScript and in the database's language. This is what holds the two together. */
 describe.skipIf(!postgres)('the reducer and the database', () => {
-  it(`decide alike on random operations (MILLRACE_SEED=${seed})`, { timeout: 120_000 }, async () => {
+  it(`decide alike on random operations (MILLRACE_SEED=${seed})`, { timeout: 120_000 + RUNS * 10_000 }, async () => {
     const counts = new Map<string, number>()
     const isMissing = (kind: string) => !counts.has(kind)
     let run = 0

@@ -2,27 +2,18 @@
 // the clients saw. See README.md.
 //
 //   node test/cluster/run.mjs [--kills 20] [--pauses 15] [--clients 60] [--away 60] [--nodes 3] [--seed N] [--dist FOLDER]
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { audit, INVARIANTS } from '../chaos/lib/audit.mjs'
 import { auditCredits } from '../chaos/lib/audit-rows.mjs'
 import { startClients } from '../chaos/lib/clients.mjs'
 import { printViolations, quantile } from '../chaos/lib/figures.mjs'
-import { prepareScene } from '../chaos/lib/prepare-scene.mjs'
-import { startProvider } from '../chaos/lib/provider.mjs'
 import { MARK_INTERVAL_MS } from '../chaos/lib/scene.mjs'
-import { copyDist } from '../program/copies.mjs'
 import { readOptions } from '../program/options.mjs'
-import { findPostgresPrograms, startPostgres } from '../program/postgres.mjs'
-import { placeIn, verifyLedger } from '../program/program.mjs'
-import { createRandom } from '../program/random.mjs'
-import { createTally } from '../program/tally.mjs'
-import { createCluster, ENVIRONMENT, LEASE_MS, RECOVERED_WITHIN_MS, sectionsOf } from './lib/cluster.mjs'
+import { verifyLedger } from '../program/program.mjs'
+import { LEASE_MS, RECOVERED_WITHIN_MS } from './lib/cluster.mjs'
 import { createOperator } from './lib/operator.mjs'
 import { readRows } from './lib/read-rows.mjs'
+import { openStage } from './lib/stage.mjs'
 
 /** Whether the answer was stored is unknown where the database went away with it. */
 const IS_KEPT = /its answer is (?:not )?(?:kept|there)/
@@ -31,50 +22,21 @@ const IS_KEPT = /its answer is (?:not )?(?:kept|there)/
 const CALM_MS = 5000
 
 const options = readOptions({ kills: 20, pauses: 15, clients: 60, away: 60, nodes: 3 })
-const programs = findPostgresPrograms()
-if (programs === undefined) {
-  console.log('No PostgreSQL here (initdb, postgres; Debian: apt-get install postgresql): the cluster run is skipped.')
-  console.log('0 passed, 0 failed')
-  process.exit()
+const stage = await openStage(options)
+if (stage !== undefined) {
+  await run(stage).finally(stage.close)
+  stage.tally.close()
 }
-console.log(`seed ${options.seed} (choices only: what the kernel schedules is its own)`)
-const tally = createTally()
-const random = createRandom(options.seed)
-const postgres = await startPostgres(programs, { fsync: true })
-process.on('exit', () => rmSync(postgres.host, { recursive: true, force: true }))
-try {
-  await run()
-} finally {
-  await postgres.stop()
-}
-tally.close()
 
-async function run() {
-  const { dist } = copyDist(options.dist)
-  const database = 'cluster'
-  const admin = new pg.Pool({ host: postgres.host, user: postgres.user, database: 'postgres', max: 1 })
-  admin.on('error', () => {})
-  await admin.query(`CREATE DATABASE ${database}`)
-  const template = mkdtempSync(join(tmpdir(), 'millrace-cluster-scene-'))
-  process.on('exit', () => rmSync(template, { recursive: true, force: true }))
-  const providerPort = await startProvider()
-  const accounts = await prepareScene(dist, template, providerPort, {
-    more: sectionsOf(postgres.host, database),
-    environment: ENVIRONMENT,
-  })
-  const cluster = await createCluster({
-    ...{ dist, random, providerPort, postgres, database },
-    size: options.nodes,
-  })
-  await Promise.all(cluster.nodes.map((node) => node.start()))
+async function run({ tally, cluster, accounts, random, dist, admin, postgres, place, database }) {
   const clients = startClients({ stage: cluster, accounts, random, count: options.clients })
-  const operator = createOperator(placeIn(template, { dist, environment: ENVIRONMENT }), accounts)
-  const done = await disturb(cluster, operator, admin)
+  const operator = createOperator(place, accounts)
+  const done = await disturb({ cluster, operator, admin, postgres, random })
   await sleep(CALM_MS)
   await clients.stop()
   await sleep(RECOVERED_WITHIN_MS)
   const exits = await cluster.stop()
-  const ledgerRows = await readRows(dist, sectionsOf(postgres.host, database).storage.database)
+  const ledgerRows = await readRows(dist, database)
   const verify = await verifyLedger(cluster.nodes[0].place)
   const { violations: all, figures } = audit({
     ...{ notes: cluster.notes, kills: [], pauses: [], ledgerRows, verify },
@@ -100,12 +62,10 @@ async function run() {
     `all nodes ended with 0 (${exits.join(', ')})`,
   )
   tally.check(figures.completed > 0 && figures.keys > 0, 'the load had completions and idempotency keys')
-  await admin.end()
-  cluster.clear()
 }
 
 /** All that goes wrong, in a random order, with a rest between. */
-async function disturb(cluster, operator, admin) {
+async function disturb({ cluster, operator, admin, postgres, random }) {
   const done = { kills: 0, pauses: 0, crashes: 0, aways: 0, listeners: 0, cuts: 0 }
   const interruptAll = () => {
     const now = Date.now()
@@ -148,7 +108,7 @@ async function disturb(cluster, operator, admin) {
   }
   const wanted = { kills: options.kills, pauses: options.pauses, crashes: 2, aways: 1, listeners: 2, cuts: 2 }
   const plan = Object.entries(wanted).flatMap(([kind, count]) => Array.from({ length: count }, () => kind))
-  for (const kind of shuffled(plan)) {
+  for (const kind of shuffled(plan, random)) {
     const acts = random.chance(0.5) ? operator.act() : undefined
     await actions[kind]()
     done[kind] += 1
@@ -209,7 +169,7 @@ function printErrors(nodes) {
   for (const [text, { count, first }] of counts) console.log(`log ${count} ${text} (${first.slice(0, 300)})`)
 }
 
-function shuffled(list) {
+function shuffled(list, random) {
   const left = [...list]
   return list.map(() => left.splice(random.below(left.length), 1)[0])
 }

@@ -29,20 +29,24 @@ const AFTER_MS = 5 * LEASE_MS
 const CUT_OFF = new Set(['ledger_unavailable', 'internal_error'])
 
 /** Nodes on one database, each with a folder and a way to PostgreSQL of its own, and clients that ask any of them. */
-export async function createCluster({ dist, random, providerPort, postgres, database, size }) {
+export async function createCluster({ dist, random, providerPort, postgres, database, more = {}, size }) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-cluster-'))
   const agent = new Agent({ keepAlive: true })
   const notes = []
   const nodes = []
   for (let number = 0; number < size; number++) {
-    nodes.push(await createNode({ folder, number, dist, random, providerPort, postgres, database }))
+    nodes.push(await createNode({ folder, number, dist, random, providerPort, postgres, database, more }))
   }
   const alive = () => nodes.filter(({ isServing }) => isServing)
+  let refusedConnections = 0
   return {
     folder,
     nodes,
     notes,
     alive,
+    get refusedConnections() {
+      return refusedConnections
+    },
     gate: {
       async passed() {
         while (alive().length === 0) await sleep(20)
@@ -56,7 +60,8 @@ export async function createCluster({ dist, random, providerPort, postgres, data
       note.interrupted = node.interruptions.some((at) => at >= note.startedAt - AFTER_MS && at <= note.endedAt)
       note.node = node.number
       if (note.status === 200 && note.ended === 'failed' && CUT_OFF.has(note.code)) note.ended = 'broken'
-      if (note.ended !== 'unsent') notes.push(note)
+      if (note.ended === 'unsent') refusedConnections += 1
+      else notes.push(note)
       return note
     },
     async stop() {
@@ -70,13 +75,14 @@ export async function createCluster({ dist, random, providerPort, postgres, data
   }
 }
 
-async function createNode({ folder: parent, number, dist, random, providerPort, postgres, database }) {
+async function createNode({ folder: parent, number, dist, random, providerPort, postgres, database, more }) {
   const folder = join(parent, `node${number}`)
   mkdirSync(folder)
   const [port, metricsPort] = [await findFreePort(random), await findFreePort(random)]
   const proxy = await openProxy(postgres.host)
   const place = placeIn(folder, { dist, environment: ENVIRONMENT })
-  writeFileSync(place.config, configText({ metricsPort, providerPort, more: sectionsOf(proxy.host, database) }))
+  const sections = { ...sectionsOf(proxy.host, database), ...more }
+  writeFileSync(place.config, configText({ metricsPort, providerPort, more: sections }))
   const logPath = join(folder, 'server.log')
   /** Moments from which what this node delivers may be uncharged. */
   const interruptions = []
@@ -114,6 +120,13 @@ async function createNode({ folder: parent, number, dist, random, providerPort, 
       node.isServing = false
       server.kill('SIGTERM')
       return (await server.ended).code
+    },
+    /** Stops, and starts as another build. Returns how it ended. */
+    async replace(build) {
+      const code = await node.stop()
+      place.dist = build
+      await node.start()
+      return code
     },
     close: () => proxy.close(),
   }

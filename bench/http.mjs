@@ -3,20 +3,28 @@
 // improving long after the first thousand requests, so each target is first given `warmUp` of them: the figures are those
 // of a server that has been busy for half a minute.
 //
-//   npm run bench -- http [--rounds 3] [--scale 1]
+//   npm run bench -- http [--rounds 3] [--scale 1] [--postgres]
+//
+// With --postgres also one node on a PostgreSQL with fsync, whose own processor time is not counted.
 import { fork } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import pg from 'pg'
+import { findPostgresPrograms, startPostgres } from '../test/program/postgres.mjs'
 import { load } from './lib/load.mjs'
 import { cpuMicros, describeMachine, median } from './lib/measure.mjs'
 import { mockConfig } from './lib/mock-config.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '3' }, scale: { type: 'string', default: '1' } },
+  options: {
+    rounds: { type: 'string', default: '3' },
+    scale: { type: 'string', default: '1' },
+    postgres: { type: 'boolean', default: false },
+  },
 })
 const ROUNDS = Number(options.rounds)
 const SCALE = Number(options.scale)
@@ -67,6 +75,7 @@ const SCENARIOS = [
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'))
 const children = []
+let postgres
 try {
   const mock = await start(fork(lib('mock-provider.mjs')))
   const bare = await start(fork(lib('bare-proxy.mjs'), [String(mock.port)]))
@@ -76,15 +85,18 @@ try {
     { name: 'bare', ...bare, headers: {} },
     { name: 'millrace', ...millrace },
   ]
+  if (options.postgres) targets.push({ name: 'postgres', ...(await startOnPostgres(mock.port)) })
   console.log(`# http: ${describeMachine()}`)
   console.log(
     `${ROUNDS} rounds in rotation, scale ${SCALE}, each target warmed up by ${SCENARIOS.map(({ warmUp }) => Math.round(warmUp * SCALE)).join(' / ')} requests; CPU of the server process, median; us per request, or per chunk in the last two\n`,
   )
-  console.log('| scenario | bare us | millrace us | ratio | first byte p50 ms, bare / millrace | failures |')
-  console.log('|---|---|---|---|---|---|')
+  const more = options.postgres ? [' on PostgreSQL us | over SQLite |', '---|---|'] : ['', '']
+  console.log(`| scenario | bare us | millrace us | ratio | first byte p50 ms, bare / millrace | failures |${more[0]}`)
+  console.log(`|---|---|---|---|---|---|${more[1]}`)
   for (const scenario of SCENARIOS) console.log(await compare(targets, scenario))
 } finally {
   for (const child of children) child.kill()
+  await postgres?.stop()
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
@@ -99,7 +111,27 @@ async function compare(targets, scenario) {
   const failures = [...runs.values()].flat().reduce((sum, result) => sum + result.failures, 0)
   const [bare, millrace] = [of('bare', 'cpu'), of('millrace', 'cpu')]
   const waits = `${of('bare', 'p50').toFixed(2)} / ${of('millrace', 'p50').toFixed(2)}`
-  return `| ${scenario.name} | ${bare.toFixed(2)} | ${millrace.toFixed(2)} | ${(millrace / bare).toFixed(2)} | ${waits} | ${failures} |`
+  const row = `| ${scenario.name} | ${bare.toFixed(2)} | ${millrace.toFixed(2)} | ${(millrace / bare).toFixed(2)} | ${waits} | ${failures} |`
+  if (!runs.has('postgres')) return row
+  const node = of('postgres', 'cpu')
+  return `${row} ${node.toFixed(2)} | ${(node / millrace).toFixed(2)} |`
+}
+
+async function startOnPostgres(upstreamPort) {
+  postgres = await startPostgres(findPostgresPrograms(), { fsync: true })
+  const admin = new pg.Client({ host: postgres.host, user: postgres.user, database: 'postgres' })
+  await admin.connect()
+  await admin.query('CREATE DATABASE bench')
+  await admin.end()
+  const url = `postgres://${postgres.user}@localhost/bench?host=${postgres.host}`
+  const config = `${mockConfig(upstreamPort, MODELS, { maxOutputTokens: 4096 })}storage: { database: "${url}" }\n`
+  const place = join(folder, 'node')
+  mkdirSync(place)
+  const node = await startMillrace(place, config, {
+    environment: { MILLRACE_SECRET_KEY: 'the-secret-of-the-node-of-this-bench' },
+  })
+  children.push(node.child)
+  return node
 }
 
 async function run(target, { body, concurrent, chunks, rate }, requests) {

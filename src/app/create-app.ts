@@ -159,6 +159,7 @@ async function openCore(
     chosen.kind === 'postgres'
       ? await overrides.openPostgres({
           url: chosen.url,
+          mayLoseCommits: config.storage.mayLoseCommits,
           onTrouble: (error) => log.warn({ error }, 'a connection to PostgreSQL failed; it is opened again'),
         })
       : await overrides.openDatabase({

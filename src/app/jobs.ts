@@ -13,6 +13,7 @@ const PEOPLE_SWEEP_INTERVAL_MS = 600_000
 const REFUSED_SWEEP_INTERVAL_MS = 3_600_000
 const AUDIT_INTERVAL_MS = 3_600_000
 const SIGNALS_SWEEP_INTERVAL_MS = 60_000
+const BUILDS_SWEEP_INTERVAL_MS = 3_600_000
 const CALL_SEALS_SWEEP_INTERVAL_MS = 300_000
 /** A response is written while the hold of its request is on the way. */
 const ABANDONED_AFTER_MS = 60_000
@@ -32,6 +33,7 @@ export function startJobs(services: Services, closing: Closing): void {
     sweepEvery(SWEEP_INTERVAL_MS, 'abandoned responses', () =>
       failAbandoned(database.content, clock.now() - ABANDONED_AFTER_MS),
     )
+    sweepAlways(BUILDS_SWEEP_INTERVAL_MS, 'functions of former builds', () => database.tidyBuilds())
     if (callSeals) sweepEvery(CALL_SEALS_SWEEP_INTERVAL_MS, 'reasoning before tool calls', () => callSeals.sweep())
     sweepEvery(SIGNALS_SWEEP_INTERVAL_MS, 'signals between nodes', () => database.forgetSignals())
   }

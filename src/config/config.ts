@@ -34,7 +34,7 @@ export const resolveConfig = (parsed: Parsed, data: string) => ({
   },
   bounds: resolveBounds(parsed.bounds),
   drain: { timeoutMs: parsed.drain.timeout, lingerMs: parsed.drain.linger },
-  storage: { data, database: parsed.storage.database },
+  storage: { data, database: parsed.storage.database, mayLoseCommits: parsed.storage.may_lose_commits },
   keyring: { secretKey: parsed.key_ring.secret_key },
   upstreams: parsed.upstreams.map(resolveUpstream),
   models: parsed.models.map(resolveModel),

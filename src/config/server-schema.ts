@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { duration, integer, list, optionalText, read, scalar, section, size, text, wrong } from './scalars.ts'
+import { duration, flag, integer, list, optionalText, read, scalar, section, size, text, wrong } from './scalars.ts'
 
 const HOST = /^[A-Za-z0-9.:_%-]+$/
 
@@ -105,6 +105,9 @@ export const storageSchema = section('Where data is stored.', {
       return wrong('sqlite, or postgres://user:password@host/name')
     },
   ).prefault('sqlite'),
+  may_lose_commits: flag(
+    'Start although PostgreSQL has fsync or synchronous_commit off: a power failure may then lose charges.',
+  ).prefault(false),
 })
 
 export const keyRingSchema = section(

@@ -105,14 +105,13 @@ export async function relayStream(
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) unsentBytes += length
       } else if (ready.length > 0) {
-        const sent = joinBuffers(ready)
-        ready = []
         // After a disconnect nothing is delivered.
         if (!sink.disconnected && !hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))) {
           cancellation.abort('ledger-gone')
           return stoppedStream(stream, 'ledger-gone')
         }
-        const drained = sink.write(sent)
+        const drained = sink.write(joinBuffers(ready))
+        ready = []
         if (drained) {
           await drained
           // The provider was not read for a while.

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { installSchema, PostgresUnusable } from '../../src/db/postgres/install.ts'
+import { installSchema, PostgresUnusable, tidyBuilds } from '../../src/db/postgres/install.ts'
 import type { PostgresConnections, PostgresPool } from '../../src/db/postgres/pool.ts'
 import { FUNCTIONS_SCHEMA, TABLE_CHANGES } from '../../src/db/postgres/schema.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
@@ -51,6 +51,24 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
     expect(first).toMatchObject({ version: String(TABLE_CHANGES.length) })
     await install()
     expect(await everything()).toEqual(first)
+    await serves()
+  })
+
+  it('loses the functions of builds that no node has used for a month, and no others', async () => {
+    await install()
+    const pool = connections()
+    const builds: [string, number][] = [
+      ['millrace_old', 31],
+      ['millrace_recent', 29],
+      [FUNCTIONS_SCHEMA, 40],
+    ]
+    for (const [name, days] of builds) {
+      await pool.query(`CREATE SCHEMA IF NOT EXISTS ${name}`)
+      await pool.query('INSERT INTO millrace.builds VALUES ($1, now() - make_interval(days => $2))', [name, days])
+    }
+    await tidyBuilds(pool)
+    const { rows } = await pool.query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'millrace\\_%' ORDER BY 1")
+    expect(rows.map(({ nspname }) => nspname)).toEqual([FUNCTIONS_SCHEMA, 'millrace_recent'].sort())
     await serves()
   })
 

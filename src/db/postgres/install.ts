@@ -11,7 +11,7 @@ const VERSION_MIN = 15
 
 interface InstallOptions {
   /** The operator has said that a charge may be lost with the power. */
-  readonly mayLoseCommits?: boolean
+  readonly mayLoseCommits?: boolean | undefined
 }
 
 /**
@@ -49,6 +49,25 @@ async function changeOnce(transaction: PostgresPool): Promise<boolean> {
   }
   if (!(await hasFunctions(transaction))) await transaction.query(CREATE_FUNCTIONS)
   return true
+}
+
+/** A node of the previous version may be started again for so long. */
+const BUILD_KEPT_DAYS = 30
+
+/** Notes that this build is in use, and drops the functions of those that no node has used for long. */
+export async function tidyBuilds(pool: PostgresPool): Promise<void> {
+  await pool.query(
+    `INSERT INTO ${TABLES_SCHEMA}.builds (functions, seen_at) VALUES ($1, now())
+      ON CONFLICT (functions) DO UPDATE SET seen_at = excluded.seen_at`,
+    [FUNCTIONS_SCHEMA],
+  )
+  const { rows } = await pool.query(
+    `DELETE FROM ${TABLES_SCHEMA}.builds WHERE seen_at < now() - make_interval(days => $1)
+      AND EXISTS (SELECT FROM pg_namespace WHERE nspname = functions AND pg_has_role(nspowner, 'USAGE'))
+      RETURNING functions`,
+    [BUILD_KEPT_DAYS],
+  )
+  for (const { functions } of rows) await pool.query(`DROP SCHEMA IF EXISTS "${functions}" CASCADE`)
 }
 
 /** 0: nothing is there yet. */
@@ -102,5 +121,7 @@ async function checkServer(db: PostgresPool, { mayLoseCommits = false }: Install
     )
   const lossy = commits === 'off' ? 'synchronous_commit' : fsync === 'off' ? 'fsync' : undefined
   if (lossy !== undefined && !mayLoseCommits)
-    throw new PostgresUnusable(`${lossy} is off: a power failure would lose charges. Set ${lossy} to on.`)
+    throw new PostgresUnusable(
+      `${lossy} is off: a power failure would lose charges. Set ${lossy} to on, or storage.may_lose_commits to true.`,
+    )
 }

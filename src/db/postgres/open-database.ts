@@ -4,7 +4,7 @@ import { createStoreDialect } from '../kysely-dialect.ts'
 import { findLedgerId } from '../meta.ts'
 import type { SqlStore } from '../sql-store.ts'
 import type { LedgerDb, LedgerTables } from '../tables.ts'
-import { installSchema, PostgresUnusable } from './install.ts'
+import { installSchema, PostgresUnusable, tidyBuilds } from './install.ts'
 import type { PostgresConnections, PostgresPool } from './pool.ts'
 import { FUNCTIONS_SCHEMA } from './schema.ts'
 import { forgetSignals, listenToSignals, type Signal } from './signals.ts'
@@ -14,8 +14,8 @@ interface PostgresOptions {
   readonly url: string
   /** A connection failed. The next query opens another one. */
   readonly onTrouble: (error: unknown) => void
-  /** Tests run without fsync. */
-  readonly mayLoseCommits?: boolean
+  /** The operator has said so. */
+  readonly mayLoseCommits?: boolean | undefined
 }
 
 /** One PostgreSQL database with everything that an SQLite folder has in two files. */
@@ -40,6 +40,8 @@ export interface PostgresDatabase {
   /** True for one of all nodes an interval: that one does the job. */
   claimJob(name: string, intervalMs: number): Promise<boolean>
   forgetSignals(): Promise<void>
+  /** Drops what only former builds needed. */
+  tidyBuilds(): Promise<void>
   close(): Promise<void>
 }
 
@@ -121,6 +123,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
         ])
         return claimed.rows[0]?.claimed === true
       },
+      tidyBuilds: () => tidyBuilds(ledgerPool as PostgresPool),
       forgetSignals: () => forgetSignals(ledgerPool as PostgresPool),
       close,
     }

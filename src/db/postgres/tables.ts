@@ -149,6 +149,9 @@ export const SIGNAL_TABLES = `
 -- When the next run of a periodic job is due. The node that moves it on does it.
 CREATE TABLE jobs (name text PRIMARY KEY, due_at bigint NOT NULL);
 
+-- Which functions nodes use, and until when they did.
+CREATE TABLE builds (functions text PRIMARY KEY, seen_at timestamptz NOT NULL);
+
 CREATE TABLE signals (
   row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),

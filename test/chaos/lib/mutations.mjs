@@ -48,8 +48,8 @@ const MUTANTS = [
     replacements: [
       {
         file: 'gateway/stream.js',
-        find: 'hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken));',
-        put: '',
+        find: 'hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))',
+        put: 'true',
       },
     ],
   },

@@ -3,6 +3,8 @@ export interface PostgresServer {
   readonly host: string
   readonly user: string
   readonly version: string
+  /** The folder of its files. */
+  readonly data: string
   /** Without a checkpoint, as after a power failure that the disk survived. */
   crash(): Promise<void>
   startAgain(): Promise<void>

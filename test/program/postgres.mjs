@@ -85,6 +85,8 @@ export async function startPostgres(programs, { fsync = false } = {}) {
   return {
     host: folder,
     user: USER,
+    /** The folder of its files. */
+    data,
     version: version.trim(),
     /** Without a checkpoint, as after a power failure that the disk survived. */
     crash: () => server.end('SIGQUIT'),

@@ -170,6 +170,10 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     const third = await openNode(ledgerState.connect() as PostgresPool)
     expect(third.facts.recovered).toBe(1)
 
+    admission.detach()
+    expect(first.ledger.openHolds).toBe(1)
+    await first.ledger.sweep()
+    expect(first.ledger.openHolds).toBe(0)
     expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
     expect(await third.ledger.accountStatus(account)).toMatchObject({
       balance: HOLD * 10n - 40_000n - 15_000n,

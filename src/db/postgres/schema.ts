@@ -303,6 +303,12 @@ BEGIN
     'marks', (SELECT coalesce(jsonb_object_agg(node, encode(packed, 'hex')), '{}') FROM marks));
 END $$;
 
+-- Which of these turns are not open any more, whoever ended them.
+CREATE FUNCTION ended_turns(asked text[]) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT coalesce(jsonb_agg(each), '[]') FROM unnest(asked) AS each
+    WHERE NOT EXISTS (SELECT FROM receipts WHERE request_id = each AND state = 'open')
+$$;
+
 -- True for one node an interval: that one does the job.
 CREATE FUNCTION claim_job(job text, interval_ms bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -333,7 +339,7 @@ $$;
 /** What nodes call; everything else is called by these. Their settings hold for what they call. */
 const CALLS = [
   ...['run_turns', 'take_request', 'look_up_claim', 'price_terms'],
-  ...['begin_node', 'keep_node', 'end_node', 'abandoned_turns', 'tidy_ledger', 'claim_job'],
+  ...['begin_node', 'keep_node', 'end_node', 'abandoned_turns', 'ended_turns', 'tidy_ledger', 'claim_job'],
   ...['add_account', 'account_standing', 'allowance_report', 'transfer_money', 'assign_plan', 'end_plan'],
 ]
 const PROOFS = ['verify_books', 'audit_books']

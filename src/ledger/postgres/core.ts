@@ -37,8 +37,8 @@ export interface PostgresCore {
   readonly limits: SeenLimits
   /** Requests whose turn is alive in this process, from before the database is asked for their hold. */
   readonly attended: Set<RequestId>
-  /** Open holds of this process. */
-  readonly open: Set<RequestId>
+  /** Open holds of this process, and their receipts. */
+  readonly open: Map<RequestId, number>
   /** The run of this process in the database. Replaced when its lease could not be renewed in time. */
   node: number
   /** Open while the database answers. */

@@ -168,7 +168,7 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     onRecorded: observer.recorded,
     solventUntil: createLruMap(SOLVENT_MAX),
     attended: new Set(),
-    open: new Set(),
+    open: new Map(),
     limits: createSeenLimits(() => deps.clock.nowMicros()),
     marks: createMarkKeeper(newestOnly(keepNode), { open: true }, { now: () => 0, intervalMs: deps.markIntervalMs }),
     turns: createTurnCalls(async (admissions, closes) => {

@@ -61,7 +61,7 @@ function admittedTurn(
   node: number,
   statuses: AdmittedTurn['statuses'],
 ): AdmittedTurn {
-  core.open.add(requestId)
+  core.open.set(requestId, receipt)
   const heldAmount = BigInt(hold) as NanoUsd
   return {
     kind: 'admitted',
@@ -153,7 +153,7 @@ export const replayOnPostgres = (core: PostgresCore, journaled: JournaledEnds): 
     try {
       const op = { ...closeOp(requestId, ending, `${core.node}.${++closings}`), recovers: true }
       const { kind } = await core.turns.close(op)
-      core.open.delete(requestId)
+      forgetTurn(core, requestId)
       return { kind: kind === 'not-open' ? 'not-open' : 'recorded' }
     } catch (error) {
       if (isRetryable(error)) return { kind: 'lost' }
@@ -176,7 +176,7 @@ async function closeOnPostgres(
   })
   // Unknown whether the hold is closed: recovery finds it as it is.
   if (!row) return { kind: 'lost' }
-  core.open.delete(requestId)
+  forgetTurn(core, requestId)
   core.marks.forget(receipt)
   if (row.kind === 'not-open') return { kind: 'not-ours' }
   core.onClosed(account)
@@ -188,6 +188,14 @@ async function closeOnPostgres(
     shortfall: BigInt(shortfall) as NanoUsd,
     tier: ending.owed.tier,
   }
+}
+
+/** It is not open any more. */
+function forgetTurn(core: PostgresCore, requestId: RequestId): void {
+  const receipt = core.open.get(requestId)
+  if (receipt === undefined) return
+  core.open.delete(requestId)
+  core.marks.forget(receipt)
 }
 
 let closings = 0
@@ -251,7 +259,15 @@ export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
     }),
   )
   for (const each of resolved) if (each.status === 'rejected') core.onTrouble(each.reason)
+  await forgetEnded(core)
   return resolved.filter((each) => each.status === 'fulfilled' && RESOLVED.has(each.value.kind)).length
+}
+
+/** Turns of this process that other nodes have ended. */
+async function forgetEnded(core: PostgresCore): Promise<void> {
+  const left = [...core.open.keys()].filter((requestId) => !core.attended.has(requestId))
+  if (left.length === 0) return
+  for (const requestId of await core.call<RequestId[]>('ended_turns($1)', [left])) forgetTurn(core, requestId)
 }
 
 const RESOLVED: ReadonlySet<SettleOutcome['kind']> = new Set(['settled', 'released'])

@@ -16,7 +16,7 @@ const SIGNALS_SWEEP_INTERVAL_MS = 60_000
 const BUILDS_SWEEP_INTERVAL_MS = 3_600_000
 const CALL_SEALS_SWEEP_INTERVAL_MS = 300_000
 /** A response is written while the hold of its request is on the way. */
-const ABANDONED_AFTER_MS = 60_000
+const ABANDONED_AFTER_MS = 20_000
 
 /** The periodic jobs of a server. */
 export function startJobs(services: Services, closing: Closing): void {

@@ -1,9 +1,32 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { addRefusedTurns, readRefusedBefore } from '../../src/db/content/refused-turns.ts'
 import { createStoredResponses } from '../../src/db/content/stored-responses.ts'
 import { openPostgres, type PostgresDatabase } from '../../src/db/postgres/open-database.ts'
 import { ACCOUNT, ended, RING_KEY, started } from '../fixtures/db/content/stored-responses.ts'
 import { postgresUrl } from '../support/server-on-postgres.ts'
 import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
+
+/** Quarters of an hour, each begun by two nodes at once. */
+const QUARTERS = 40
+
+describe.skipIf(!postgres)('two nodes that count refused turns', () => {
+  it('lose none, also where a quarter begins', async () => {
+    const database = await createEmptyDatabase()
+    const open = () => openPostgres({ url: postgresUrl(database.database), mayLoseCommits: true, onTrouble() {} })
+    const nodes = [await open(), await open()]
+    const refused = { account: 'a', key: 'k', kind: 'wallet', code: 'rate_limit_exceeded', count: 1 } as const
+    for (let quarter = 0; quarter < QUARTERS; quarter++) {
+      // One is late by a quarter.
+      await Promise.all(
+        nodes.map(({ content }, late) => addRefusedTurns(content, [{ ...refused, quarter: quarter - late }])),
+      )
+    }
+    const [total] = await readRefusedBefore(nodes[0]!.content, { account: 'a' }, [QUARTERS])
+    expect(total).toMatchObject({ total: 2 * QUARTERS })
+    await Promise.all(nodes.map((node) => node.close()))
+    await database.drop()
+  })
+})
 
 const ROUNDS = 30
 const SHORT = 2000

@@ -15,7 +15,9 @@ export interface RefusedTurns {
 
 const ANY_KEY = ''
 
-const NAME = 'INSERT INTO refused_series (account, key, kind, code) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+/** The update changes nothing. With several nodes it makes the second one wait, and then see what the first has added. */
+const NAME = `INSERT INTO refused_series (account, key, kind, code) VALUES (?, ?, ?, ?)
+  ON CONFLICT (account, key, kind, code) DO UPDATE SET code = excluded.code`
 const SERIES = '(SELECT series FROM refused_series WHERE account = ?1 AND key = ?2 AND kind = ?3 AND code = ?4)'
 /** A quarter begins with the total of its series before it. */
 const BEGIN = `INSERT INTO refused_turns (series, quarter, total)

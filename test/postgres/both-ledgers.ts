@@ -88,7 +88,12 @@ export async function createBothLedgers(
       const expectedAdmissions = turns.map((turn) => {
         const outcome = admitTurn(ledgerState, turn, at)
         remember(outcome)
-        return { outcome: withoutChanges(outcome), statuses: limitStatusesOf(ledgerState, turn.limits, micros) }
+        const recorded = 'changes' in outcome ? recordedIn(outcome.changes) : undefined
+        return {
+          outcome: withoutChanges(outcome),
+          recorded,
+          statuses: limitStatusesOf(ledgerState, turn.limits, micros),
+        }
       })
       const ops = closes.map((request) => {
         const { owed, ...ending } = endingOf(request)
@@ -106,8 +111,10 @@ export async function createBothLedgers(
         const compaction = compactions.get(closes[index]!.requestId)
         return { charge: BigInt(row.charge), shortfall: BigInt(row.shortfall), compaction }
       })
+      const { rows: receipts } = await pool.query(RECORDED, [turns.map(({ requestId }) => requestId as string)])
       const foundAdmissions = rows.admissions.map((row, index) => ({
         outcome: outcomeOf(turns[index]!, row),
+        recorded: receipts.find(({ id }) => row.kind === 'held' && id === turns[index]!.requestId)?.recorded,
         statuses: createSeenLimits(() => micros).learn(turns[index]!.limits, row),
       }))
       return {
@@ -191,6 +198,22 @@ function planOf(outcome: PlanOutcome) {
   const { row, plan, billingDay, startedAt, endsAt }: Subscription = outcome.subscription
   return { kind: outcome.kind, row, plan, billingDay, startedAt, endsAt: endsAt ?? null }
 }
+
+/** What the row of a receipt says while it is open. */
+function recordedIn(changes: readonly Change[]): string | undefined {
+  const opened = changes.find((change) => change.kind === 'receipt-opened')
+  if (opened === undefined) return undefined
+  const { account, key, keyKind, model, priceVersion, caps, heldAmount, cap, outputBound, at } = opened
+  const { inputEstimate, cachedEstimate } = opened
+  return [
+    ...[account, key, keyKind, model, priceVersion, caps.join(' '), heldAmount, cap, outputBound],
+    ...[inputEstimate, cachedEstimate, at],
+  ].join('|')
+}
+
+const RECORDED = `SELECT request_id AS id, concat_ws('|', account, key, kind, model, price_version, coalesce(caps, ''), hold_nano,
+    output_cap, output_bound, input_estimate, cached_estimate, opened_at) AS recorded
+  FROM receipts WHERE request_id = ANY ($1)`
 
 const compactionIn = (changes: readonly Change[]): CompactedTokens | undefined =>
   changes.find((change) => change.kind === 'receipt-closed')?.ending.compaction

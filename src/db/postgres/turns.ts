@@ -210,29 +210,82 @@ BEGIN
     FROM claims WHERE scope IN (SELECT value -> 'claim' ->> 'scope' FROM jsonb_array_elements(batch)));
 END $$;
 
+CREATE TYPE plain_turn AS (place bigint, "requestId" text, account bigint, key bigint, model text, "priceVersion" integer,
+  choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, cap bigint, hold bigint);
+
+-- Most batches: turns without limits, caps and idempotency keys, of wallets that cover all that their turns want. Then each
+-- gets what it wants, in whatever order, and all are placed at once. Null: this batch is another one.
+CREATE FUNCTION admit_plain(batch jsonb, by_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  turns plain_turn[];
+  admitted jsonb;
+BEGIN
+  IF jsonb_path_exists(batch, '$[*] ? (@.kind != "wallet" || exists(@.limits[*]) || exists(@.allowances[*]) || exists(@.claim.scope))')
+  THEN
+    RETURN NULL;
+  END IF;
+  turns := ARRAY(SELECT ROW(place, "requestId", account, key, model, "priceVersion", choices, "inputEstimate", "cachedEstimate",
+      coalesce("clientCap", "modelCap"), hold_for(terms, coalesce("clientCap", "modelCap")))::plain_turn
+    FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, account bigint, key bigint, model text,
+      "priceVersion" integer, choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, terms hold_terms,
+      "clientCap" bigint, "modelCap" bigint)) WITH ORDINALITY AS turn ("requestId", account, key, model, "priceVersion",
+      choices, "inputEstimate", "cachedEstimate", terms, "clientCap", "modelCap", place));
+  IF EXISTS (SELECT FROM (SELECT account, sum(hold) AS total FROM unnest(turns) GROUP BY account) AS wanted
+      JOIN accounts ON accounts.row = wanted.account
+      JOIN buckets AS wallet ON wallet.account = wanted.account AND wallet.kind = 'wallet'
+      WHERE accounts.status <> 'active' OR accounts.frozen_at IS NOT NULL
+        OR wallet.posted_nano - wallet.held_nano < wanted.total)
+    OR EXISTS (SELECT FROM receipts WHERE request_id = ANY (ARRAY(SELECT "requestId" FROM unnest(turns)))) THEN
+    RETURN NULL;
+  END IF;
+  WITH placed AS (
+      INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
+          output_bound, input_estimate, cached_estimate, opened_at, node, limits)
+        SELECT turn."requestId", turn.account, turn.key, 'wallet', 'open', turn.model, turn."priceVersion", ARRAY[wallet.row],
+            turn.hold, turn.cap, turn.cap * turn.choices, turn."inputEstimate", turn."cachedEstimate", now_micros / 1000,
+            by_node, '[]'
+          FROM unnest(turns) AS turn JOIN buckets AS wallet ON wallet.account = turn.account AND wallet.kind = 'wallet'
+          ORDER BY turn.place
+        RETURNING receipts.row, receipts.request_id),
+    held AS (
+      UPDATE buckets SET held_nano = buckets.held_nano + wanted.total
+        FROM (SELECT account, sum(hold)::bigint AS total FROM unnest(turns) GROUP BY account) AS wanted
+        WHERE buckets.account = wanted.account AND buckets.kind = 'wallet' AND wanted.total > 0)
+  SELECT jsonb_agg(jsonb_build_object('kind', 'held', 'receipt', placed.row, 'cap', turn.cap, 'hold', turn.hold::text,
+      'ticks', now_micros, 'limits', '[]'::jsonb) ORDER BY turn.place) INTO admitted
+    FROM unnest(turns) AS turn JOIN placed ON placed.request_id = turn."requestId";
+  RETURN admitted;
+END $$;
+
 -- The caller has locked the accounts and limits of the batch.
 CREATE FUNCTION admit_turns(batch jsonb, living_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   concerned bigint[] := accounts_in(batch);
   subjects text[] := limits_in(batch);
   caps text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].allowances[*] ? (@.unit == "cap").subject') #>> '{}');
-  books live_bucket[] := read_books(concerned, caps);
-  states limit_state[] := read_limits(subjects);
+  books live_bucket[];
+  states limit_state[];
   payers jsonb;
   payer jsonb;
   known jsonb;
   claimed jsonb := '{}';
   turn admission;
   scope text;
-  no_limits CONSTANT jsonb := states_of(states, '[]', now_micros);
+  no_limits CONSTANT jsonb := states_of(NULL, '[]', now_micros);
   result jsonb;
-  results jsonb := '[]';
+  results jsonb;
 BEGIN
   -- A node whose lease has ended places no holds, because other nodes may end them.
   IF living_node IS NULL THEN
+    states := read_limits(subjects);
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
       FROM jsonb_array_elements(batch));
   END IF;
+  results := admit_plain(batch, living_node, now_micros);
+  IF results IS NOT NULL THEN RETURN results; END IF;
+  results := '[]';
+  books := read_books(concerned, caps);
+  states := read_limits(subjects);
   known := known_turns(batch);
   IF jsonb_path_exists(batch, '$[*].claim.scope') THEN claimed := standing_claims(batch, now_micros / 1000); END IF;
   SELECT jsonb_object_agg(row, jsonb_build_object('status', status, 'frozen', frozen_at IS NOT NULL)) INTO payers

@@ -208,7 +208,8 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
 /** What turns ask of the database. Both kinds go in one call. */
 interface TurnCalls {
   admit(request: AdmitRequest): Promise<AdmitRow>
-  close(op: CloseOp): Promise<CloseRow>
+  /** The account is undefined where only the database knows it. */
+  close(op: CloseOp, account: AccountRow | undefined): Promise<CloseRow>
   idle(): Promise<void>
 }
 
@@ -219,6 +220,7 @@ interface Batch {
 
 interface Waiting<Op, Result> {
   readonly op: Op
+  readonly account: AccountRow | undefined
   resolve(result: Result): void
   reject(error: unknown): void
 }
@@ -250,15 +252,32 @@ export interface TurnResults {
 
 type SendTurns = (admissions: readonly AdmitRequest[], closes: readonly CloseOp[]) => Promise<TurnResults>
 
+/** Takes operations out of the list, but none whose account another call is busy with. */
+function takeFree<Op, Result>(waiting: Waiting<Op, Result>[], busy: ReadonlySet<AccountRow>): Waiting<Op, Result>[] {
+  const taken: Waiting<Op, Result>[] = []
+  const left: Waiting<Op, Result>[] = []
+  for (const each of waiting) {
+    const isFree = each.account === undefined || !busy.has(each.account)
+    if (isFree && taken.length < OPS_MAX) taken.push(each)
+    else left.push(each)
+  }
+  waiting.splice(0, waiting.length, ...left)
+  return taken
+}
+
 /**
  * Gathers operations into calls: while calls are in flight the next operations join, so that the window grows with the load.
+ * Those of an account that a call is busy with wait for its end: in the database they would wait for its lock, in two calls.
  * If the database fails on a batch, it is divided, so that one operation does not fail the others.
  */
 export function createTurnCalls(send: SendTurns): TurnCalls {
   const gathered: Batch = { admissions: [], closes: [] }
   const idleWaiters: (() => void)[] = []
+  const busy = new Set<AccountRow>()
   let inFlight = 0
   let armed = false
+  /** All that is gathered waits for a call to end. */
+  let isBlocked = false
 
   const sendBatch = async ({ admissions, closes }: Batch): Promise<void> => {
     try {
@@ -280,27 +299,34 @@ export function createTurnCalls(send: SendTurns): TurnCalls {
   const pump = async (): Promise<void> => {
     armed = false
     if (isEmpty() || inFlight >= IN_FLIGHT_MAX) return
+    const batch = { admissions: takeFree(gathered.admissions, busy), closes: takeFree(gathered.closes, busy) }
+    const accounts = [...batch.admissions, ...batch.closes].flatMap(({ account }) => account ?? [])
+    isBlocked = batch.admissions.length + batch.closes.length === 0
+    if (isBlocked) return
     inFlight++
-    const { admissions, closes } = gathered
-    await sendBatch({ admissions: admissions.splice(0, OPS_MAX), closes: closes.splice(0, OPS_MAX) })
+    for (const account of accounts) busy.add(account)
+    await sendBatch(batch)
+    for (const account of accounts) busy.delete(account)
     inFlight--
+    isBlocked = false
     arm()
     if (inFlight === 0 && isEmpty()) for (const done of idleWaiters.splice(0)) done()
   }
   const arm = (): void => {
-    if (armed || isEmpty() || inFlight >= IN_FLIGHT_MAX) return
+    if (armed || isBlocked || isEmpty() || inFlight >= IN_FLIGHT_MAX) return
     armed = true
     setImmediate(() => void pump().then(arm))
   }
-  const enqueue = <Op, Result>(waiting: Waiting<Op, Result>[], op: Op) =>
+  const enqueue = <Op, Result>(waiting: Waiting<Op, Result>[], op: Op, account: AccountRow | undefined) =>
     new Promise<Result>((resolve, reject) => {
-      waiting.push({ op, resolve, reject })
+      waiting.push({ op, account, resolve, reject })
+      isBlocked = false
       arm()
     })
 
   return {
-    admit: (request) => enqueue(gathered.admissions, request),
-    close: (op) => enqueue(gathered.closes, op),
+    admit: (request) => enqueue(gathered.admissions, request, request.account),
+    close: (op, account) => enqueue(gathered.closes, op, account),
     idle: () =>
       inFlight === 0 && isEmpty() ? Promise.resolve() : new Promise((resolve) => void idleWaiters.push(resolve)),
   }

@@ -152,7 +152,7 @@ export const replayOnPostgres = (core: PostgresCore, journaled: JournaledEnds): 
   journaled.replay(async ({ requestId, ending }: TurnEnd) => {
     try {
       const op = { ...closeOp(requestId, ending, `${core.node}.${++closings}`), recovers: true }
-      const { kind } = await core.turns.close(op)
+      const { kind } = await core.turns.close(op, undefined)
       forgetTurn(core, requestId)
       return { kind: kind === 'not-open' ? 'not-open' : 'recorded' }
     } catch (error) {
@@ -170,7 +170,7 @@ async function closeOnPostgres(
   { recovers }: Pick<CloseOp, 'recovers'>,
 ): Promise<SettleOutcome> {
   const op = { ...closeOp(requestId, ending, `${core.node}.${++closings}`), recovers }
-  const row = await core.turns.close(op).catch((error: unknown) => {
+  const row = await core.turns.close(op, account).catch((error: unknown) => {
     if (!isRetryable(error)) throw error
     return undefined
   })

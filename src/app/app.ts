@@ -1,6 +1,6 @@
 import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from '../admin/count-usage.ts'
 import type { ServerStatus } from '../admin/server-status.ts'
-import type { AdminServices } from '../admin/services.ts'
+import type { AdminServices, OperatorServices } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config/config.ts'
@@ -25,6 +25,7 @@ import type { LaneHealth } from '../routing/circuit-breaker.ts'
 import type { Edge } from '../server/listener.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { WorkerPlace } from './data-folder.ts'
 import type { DatabaseKeyring } from './key-ring.ts'
 import type { RuleBook } from './rules.ts'
 import type { Drainable } from './shutdown.ts'
@@ -36,6 +37,8 @@ export interface AppOptions {
   readonly random: RandomBytes
   /** A server logs to stdout as configured; a command of the operator logs errors only, to stderr. */
   readonly purpose: 'server' | 'command'
+  /** Undefined in a server of one process. */
+  readonly worker?: WorkerPlace | undefined
   /** For tests. */
   readonly overrides?: Partial<Overrides>
 }
@@ -92,6 +95,7 @@ export interface App {
 export interface ServerFacts {
   readonly version: string
   readonly status: () => ServerStatus
+  readonly listWorkers?: OperatorServices['listWorkers']
 }
 
 /** The opener of the app closes its log last. */
@@ -102,6 +106,8 @@ export interface Serving extends Drainable {
   readonly listen: Edge['listen']
   /** The metrics server has a port of its own. */
   readonly listenMetrics: Edge['listen']
+  /** In Prometheus text format. */
+  renderMetrics(): Promise<string>
   /** Closes the connections to providers that no rule names any more. Running calls finish. */
   retireConnections(): Promise<void>
 }
@@ -117,6 +123,7 @@ export interface Core {
   readonly metrics: Metrics
   readonly database: Database | PostgresDatabase
   readonly purpose: AppOptions['purpose']
+  readonly worker: AppOptions['worker']
   readonly db: LedgerDb
   readonly keyring: DatabaseKeyring
   /** How far the ledger has durably got. content.db stores it. */

@@ -12,9 +12,9 @@ import {
 } from '../db/accounts.ts'
 import {
   findInviteByDigest,
-  firstInvitesLock,
   findPersonByEmail,
   findPersonByRow,
+  firstInvitesLock,
   hasPeople,
   inviteInsert,
   inviteUse,

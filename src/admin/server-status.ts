@@ -51,9 +51,10 @@ export interface WorkerStatus {
 }
 
 /** The status of this process, with those of the other workers. */
-export async function statusOfAll(
-  { status, listWorkers }: Pick<OperatorServices, 'status' | 'listWorkers'>,
-): Promise<ServerStatus> {
+export async function statusOfAll({
+  status,
+  listWorkers,
+}: Pick<OperatorServices, 'status' | 'listWorkers'>): Promise<ServerStatus> {
   const own = status()
   if (!own.running || listWorkers === undefined) return own
   const workers = await listWorkers()

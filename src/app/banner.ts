@@ -19,10 +19,7 @@ const logsJson = ({ settings }: Pick<ServeContext, 'settings'>): boolean =>
   settings.config.telemetry.log.format === 'json'
 
 /** Prints a message to the terminal, or logs it where the log is JSON. */
-export function report(
-  context: Pick<ServeContext, 'settings' | 'terminal' | 'app' | 'worker'>,
-  message: string,
-): void {
+export function report(context: Pick<ServeContext, 'settings' | 'terminal' | 'app' | 'worker'>, message: string): void {
   const { worker } = context
   if (logsJson(context)) context.app.log.info({}, message)
   else context.terminal.err(`${worker === undefined ? '' : `Worker ${worker.number}: `}${message}\n`)

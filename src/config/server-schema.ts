@@ -1,5 +1,17 @@
 import { isIP } from 'node:net'
-import { duration, integer, integerOrAuto, list, optionalText, read, scalar, section, size, text, wrong } from './scalars.ts'
+import {
+  duration,
+  integer,
+  integerOrAuto,
+  list,
+  optionalText,
+  read,
+  scalar,
+  section,
+  size,
+  text,
+  wrong,
+} from './scalars.ts'
 
 export const WORKERS_MAX = 256
 
@@ -30,9 +42,10 @@ export const serverSchema = section('Where the server listens, and which clients
     ),
   ),
   // A connection costs a file descriptor and about 10 kB. This is the only limit on clients without a key.
-  max_connections: integer('Open connections of each worker. Further ones are closed at once.', [
-    10, 1_000_000,
-  ]).prefault(10_000),
+  max_connections: integer(
+    'Open connections of each worker. Further ones are closed at once.',
+    [10, 1_000_000],
+  ).prefault(10_000),
   workers: integerOrAuto(
     'Processes that serve. auto: one for each core, and with SQLite one. More than one needs PostgreSQL.',
     [1, WORKERS_MAX],

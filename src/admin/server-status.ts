@@ -1,5 +1,4 @@
 import type { ClockStatus } from '../lib/clock.ts'
-import type { OperatorServices } from './services.ts'
 import { isoTime } from './values.ts'
 
 export type ServerStatus =
@@ -50,14 +49,20 @@ export interface WorkerStatus {
   readonly requests_served: number
 }
 
+export interface StatusSources {
+  /** Of this process. */
+  readonly status: () => ServerStatus
+  /** Undefined in a server of one process. */
+  readonly listWorkers?: (() => Promise<readonly WorkerStatus[]>) | undefined
+}
+
 /** The status of this process, with those of the other workers. */
-export async function statusOfAll({
-  status,
-  listWorkers,
-}: Pick<OperatorServices, 'status' | 'listWorkers'>): Promise<ServerStatus> {
+export async function statusOfAll({ status, listWorkers }: StatusSources): Promise<ServerStatus> {
   const own = status()
   if (!own.running || listWorkers === undefined) return own
-  const workers = await listWorkers()
+  // Workers that end without their supervisor know only themselves.
+  const workers = await listWorkers().catch(() => undefined)
+  if (workers === undefined) return own
   const sum = (count: 'requests_running' | 'requests_served') => workers.reduce((all, each) => all + each[count], 0)
   return {
     ...own,

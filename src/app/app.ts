@@ -1,6 +1,6 @@
 import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from '../admin/count-usage.ts'
-import type { ServerStatus } from '../admin/server-status.ts'
-import type { AdminServices, OperatorServices } from '../admin/services.ts'
+import type { StatusSources } from '../admin/server-status.ts'
+import type { AdminServices } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config/config.ts'
@@ -25,7 +25,6 @@ import type { LaneHealth } from '../routing/circuit-breaker.ts'
 import type { Edge } from '../server/listener.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { WorkerPlace } from './data-folder.ts'
 import type { DatabaseKeyring } from './key-ring.ts'
 import type { RuleBook } from './rules.ts'
 import type { Drainable } from './shutdown.ts'
@@ -41,6 +40,12 @@ export interface AppOptions {
   readonly worker?: WorkerPlace | undefined
   /** For tests. */
   readonly overrides?: Partial<Overrides>
+}
+
+/** Which worker of how many a process is. */
+export interface WorkerPlace {
+  readonly number: number
+  readonly of: number
 }
 
 /** What tests replace: access to the machine, and waiting times that no configuration sets. */
@@ -92,10 +97,8 @@ export interface App {
   close(): Promise<void>
 }
 
-export interface ServerFacts {
+export interface ServerFacts extends StatusSources {
   readonly version: string
-  readonly status: () => ServerStatus
-  readonly listWorkers?: OperatorServices['listWorkers']
 }
 
 /** The opener of the app closes its log last. */

@@ -2,17 +2,11 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { JournalFindings } from '../db/settle-journal.ts'
 import { ASIDE_NAME, type QuarantineReason } from '../lib/files.ts'
-import type { ContentFound } from './app.ts'
+import type { ContentFound, WorkerPlace } from './app.ts'
 import { findLedgerOfKeyring } from './key-ring.ts'
 
 /** The file with the sign-up link of the first person, when no person reads the banner. */
 export const consoleSetupFile = (data: string): string => join(data, 'console-setup')
-
-/** Which worker of how many a process is. */
-export interface WorkerPlace {
-  readonly number: number
-  readonly of: number
-}
 
 /** Where a process keeps its journal, its admin socket and its server.json: the first worker in the data folder itself. */
 export const nodeFolderOf = (data: string, worker: Pick<WorkerPlace, 'number'> = { number: 1 }): string =>

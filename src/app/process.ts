@@ -8,7 +8,7 @@ import { ledgerMigrations } from '../db/migrations/ledger-migrations.ts'
 import { openDriver } from '../db/sqlite/connection.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { scrub } from '../telemetry/scrub.ts'
-import type { WorkerPlace } from './data-folder.ts'
+import type { WorkerPlace } from './app.ts'
 
 /** Uncaught errors of the whole process. */
 export type Faults = ReturnType<typeof createFaults>

@@ -38,6 +38,7 @@ it('has no answer of a process that ends', async () => {
   const asked = here.ask('wait')
   here.end()
   await expect(asked).rejects.toThrow('has ended')
+  await expect(here.ask('wait')).rejects.toThrow('has ended')
 })
 
 it('carries notices in their order', () => {

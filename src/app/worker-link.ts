@@ -27,19 +27,22 @@ export type LinkMessage =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown }
   | { readonly kind: 'no-answer'; readonly id: number; readonly reason: string }
 
-/** How long one side waits for the other one, whose event loop may be busy. */
-const ANSWER_MS = 2000
+/** How long the supervisor waits for a worker, whose event loop may be stuck, and a worker for what the supervisor asks all. */
+const ANSWER_MS = { ofWorker: 2000, ofSupervisor: 10_000 }
 
 interface LinkEnd {
   readonly send: (message: LinkMessage) => void
   readonly onNotice: (notice: Notice) => void
   readonly answers: () => object
+  /** Of the other side. */
+  readonly answerMs?: number
 }
 
 /** One end of the channel between the supervisor and a worker: notices, and questions that are answered. */
-export function createLinkEnd({ send, onNotice, answers }: LinkEnd) {
+export function createLinkEnd({ send, onNotice, answers, answerMs = ANSWER_MS.ofWorker }: LinkEnd) {
   const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>()
   let asked = 0
+  let isOver = false
   const answer = async (id: number, name: string, argument: unknown) => {
     try {
       const handler = (answers() as Record<string, (argument: unknown) => Promise<unknown>>)[name]
@@ -55,28 +58,24 @@ export function createLinkEnd({ send, onNotice, answers }: LinkEnd) {
       const id = ++asked
       const answered = new Promise((resolve, reject) => {
         waiting.set(id, { resolve, reject })
-        send({ kind: 'question', id, name, argument })
+        if (isOver) reject(new Error('the process has ended'))
+        else send({ kind: 'question', id, name, argument })
       })
-      const timer = setTimeout(() => waiting.get(id)?.reject(new Error(`${name}: no answer in time`)), ANSWER_MS)
+      const timer = setTimeout(() => waiting.get(id)?.reject(new Error(`${name}: no answer in time`)), answerMs)
       return answered.finally(() => {
         clearTimeout(timer)
         waiting.delete(id)
       })
     },
     receive(message: LinkMessage): void {
-      switch (message.kind) {
-        case 'notice':
-          return onNotice(message.notice)
-        case 'question':
-          return void answer(message.id, message.name, message.argument)
-        case 'answer':
-          return waiting.get(message.id)?.resolve(message.answer)
-        case 'no-answer':
-          return waiting.get(message.id)?.reject(new Error(message.reason))
-      }
+      if (message.kind === 'notice') onNotice(message.notice)
+      else if (message.kind === 'question') void answer(message.id, message.name, message.argument)
+      else if (message.kind === 'answer') waiting.get(message.id)?.resolve(message.answer)
+      else waiting.get(message.id)?.reject(new Error(message.reason))
     },
     /** The other side has ended. */
     end(): void {
+      isOver = true
       for (const { reject } of waiting.values()) reject(new Error('the process has ended'))
     },
   }
@@ -104,6 +103,7 @@ export function joinSupervisor(start: WorkerStart) {
     send: (message) => void process.send?.(message, undefined, undefined, () => {}),
     onNotice: (notice) => (notice === 'stop' ? stop() : signals.emit('SIGHUP')),
     answers: () => answers,
+    answerMs: ANSWER_MS.ofSupervisor,
   })
   const onSignal = () => {
     if (!process.connected) stop()

@@ -154,12 +154,14 @@ class Supervisor {
     const isClean = code === EXIT.ok && signal === null
     if (this.#exit !== undefined) {
       if (!isClean && this.#exit === EXIT.ok) this.#exit = EXIT.failure
-      return this.#endIfOver()
+      this.#endIfOver()
+      return
     }
     if (!slot.hasServed) {
       // It has told the reason. A worker that is killed tells none.
       if (signal !== null) this.#deps.terminal.err(`Worker ${number} was ended by ${signal} while it started.\n`)
-      return this.stop(isClean ? EXIT.failure : ((code ?? EXIT.failure) as ExitCode))
+      this.stop(isClean ? EXIT.failure : ((code ?? EXIT.failure) as ExitCode))
+      return
     }
     const servedMs = msBetween(slot.readyAtMicros, this.#deps.clock.nowMicros())
     if (servedMs >= CALM_MS) slot.deathsInARow = 0

@@ -86,9 +86,32 @@ describe.skipIf(programs === undefined)('a server with several workers', () => {
     const server = await scene.start(1, 'key_ring: { secret_key: the-first-secret-of-the-servers-of-a-test }\n')
     server.process.kill('SIGTERM')
     await server.process.ended
-    await expect(
-      scene.start(2, 'key_ring: { secret_key: another-secret-that-the-database-has-not }\n'),
-    ).rejects.toThrow(/key/)
+    await scene.configure(2, 'key_ring: { secret_key: another-secret-that-the-database-has-not }\n')
+    const { code, err } = await startServer(scene.place).ended
+    expect(code).toBe(1)
+    expect(err.match(/is not on the key ring/g), err).toHaveLength(1)
+  })
+
+  it('starts its first worker again with its admin socket and without another banner, later each time', async () => {
+    const server = await scene.start(2)
+    const all = await server.allReady(2)
+    let [pid, other] = [all[0]!.pid, all[1]!.pid]
+    for (let kill = 0; kill < 2; kill++) {
+      process.kill(pid, 'SIGKILL')
+      const now = await until(async () => {
+        const [first, second] = await server.workers()
+        return first !== undefined && first.pid !== pid && second !== undefined && [first.pid, second.pid]
+      })
+      expect(now[1]).toBe(other)
+      pid = now[0]!
+      other = now[1]!
+    }
+    await server.openAccount()
+    expect(server.logged('ready').filter(({ msg }) => msg === 'ready')).toHaveLength(1)
+    expect(server.logged('a worker has ended').map(({ worker, pause_ms }) => [worker, pause_ms])).toEqual([
+      [1, 100],
+      [1, 200],
+    ])
   })
 
   it('starts a killed worker again, and charges its request once, by what was delivered', async () => {
@@ -129,6 +152,8 @@ describe.skipIf(programs === undefined)('a server with several workers', () => {
     }
     const answers = [await ask(), await ask(), await ask(), await ask()]
     expect(new Set(answers).size).toBe(1)
+    const asked = /^millrace_http_requests_total\{worker="(\d)",endpoint="[^"]*\/chat\/completions"/gm
+    expect(new Set([...(await readMetrics()).matchAll(asked)].map(([, worker]) => worker))).toEqual(new Set(['1', '2']))
     await expectChargedOnce(1)
   })
 
@@ -199,9 +224,11 @@ describe.skipIf(programs === undefined)('a server with several workers', () => {
   })
 })
 
+const readMetrics = async () => (await fetch(`http://127.0.0.1:${scene.metricsPort}/metrics`)).text()
+
 /** Each family is described once, and has samples of both workers. */
 async function expectMetricsOfAll(turns: number) {
-  const text = await (await fetch(`http://127.0.0.1:${scene.metricsPort}/metrics`)).text()
+  const text = await readMetrics()
   const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
   expect(types).toContain('millrace_turns_total')
   expect(new Set(types).size).toBe(types.length)

@@ -30,18 +30,23 @@ export async function createServerWithWorkers(postgres: PostgresServer) {
   await query(`CREATE DATABASE ${database}`, 'postgres')
   const started: RunningServer[] = []
   const metricsPort = await findFreePort(createRandom(process.pid + made))
+  const configure = (workers: number | string, more = '') =>
+    writeFile(
+      place.config,
+      withoutStrain(`${TEST_CONFIG}${more}
+storage: { database: "postgres://${postgres.user}@localhost/${database}?host=${postgres.host}" }
+server: { workers: ${workers}, metrics_port: ${metricsPort} }
+`),
+    )
   return {
     metricsPort,
     place,
     query,
     /** Every process that ran at some time. */
     pids: () => started.flatMap(({ seen }) => [...seen]),
+    configure,
     async start(workers: number | string, more = ''): Promise<RunningServer> {
-      const text = `${TEST_CONFIG}${more}
-storage: { database: "postgres://${postgres.user}@localhost/${database}?host=${postgres.host}" }
-server: { workers: ${workers}, metrics_port: ${metricsPort} }
-`
-      await writeFile(place.config, withoutStrain(text))
+      await configure(workers, more)
       const server = await handleOf(place, startServer(place))
       started.push(server)
       return server

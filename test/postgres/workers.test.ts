@@ -107,6 +107,8 @@ describe.skipIf(programs === undefined)('a server with several workers', () => {
       other = now[1]!
     }
     await server.openAccount()
+    server.process.kill('SIGTERM')
+    expect((await server.process.ended).code).toBe(0)
     expect(server.logged('ready').filter(({ msg }) => msg === 'ready')).toHaveLength(1)
     expect(server.logged('a worker has ended').map(({ worker, pause_ms }) => [worker, pause_ms])).toEqual([
       [1, 100],
@@ -157,12 +159,12 @@ describe.skipIf(programs === undefined)('a server with several workers', () => {
     await expectChargedOnce(1)
   })
 
-  it('drains its streams on SIGTERM, and exits with 0', async () => {
+  it('drains its streams on a signal, and exits with 0, also when the signal reaches all its processes', async () => {
     const server = await scene.start(2)
     await server.allReady(2)
     const key = await server.openAccount()
     const { turns } = await openOnAll(server, key, { model: 'calm', words: 'count to 60' })
-    server.process.kill('SIGTERM')
+    for (const pid of server.seen) process.kill(pid, 'SIGTERM')
     expect((await server.process.ended).code).toBe(0)
     for (const turn of turns) expect(turn.text()).toContain('[DONE]')
     expect((await receipts()).map(({ outcome }) => outcome)).toEqual(turns.map(() => 'completed'))

@@ -153,7 +153,9 @@ class Supervisor {
     const { number } = slot
     const isClean = code === EXIT.ok && signal === null
     if (this.#exit !== undefined) {
-      if (!isClean && this.#exit === EXIT.ok) this.#exit = EXIT.failure
+      // One that was starting may have been ended by the signal itself, and had nothing to drain.
+      const wasServing = Number.isFinite(slot.readyAtMicros)
+      if (!isClean && wasServing && this.#exit === EXIT.ok) this.#exit = EXIT.failure
       this.#endIfOver()
       return
     }

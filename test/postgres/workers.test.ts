@@ -57,7 +57,7 @@ describe.skipIf(programs === undefined)('a server with several workers', () => {
     const server = await scene.start(2)
     await server.allReady(2)
     const key = await server.openAccount()
-    const { turns, workers } = await openOnAll(server, key, { model: 'calm', words: 'count to 40' })
+    const { turns, workers } = await openOnAll(server, key, { model: 'calm', words: 'count to 100' })
     expect(new Set(workers.map(({ pid }) => pid)).size).toBe(2)
     expect(workers.map(({ pid }) => pid)).not.toContain(server.process.pid)
     await Promise.all(turns.map(({ ended }) => ended))

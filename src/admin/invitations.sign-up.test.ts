@@ -96,6 +96,13 @@ describe('the first person', () => {
     expect(others).toEqual(Array(7).fill('invite_not_valid'))
     expect([await count('people'), await count('sessions'), await count('accounts')]).toEqual([1, 1, 1])
   })
+
+  it('is only one of two with a link each', async () => {
+    const links = [await first(), await first()]
+    const [one, two] = await Promise.all(links.map((code, index) => take(code, `user${index}@example.com`)))
+    expect([one!.kind, two!.kind].sort()).toEqual(['done', 'refused'])
+    expect(await count('people')).toBe(1)
+  })
 })
 
 describe('a link', () => {

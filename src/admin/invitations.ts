@@ -14,6 +14,7 @@ import {
   findInviteByDigest,
   findPersonByEmail,
   findPersonByRow,
+  firstInvitesLock,
   hasPeople,
   inviteInsert,
   inviteUse,
@@ -33,7 +34,7 @@ import { type Client, openSession, type SignedIn, type SignInServices } from './
 import { tooBusy } from './sign-in.ts'
 import { isoTime } from './values.ts'
 
-/** The link of the banner is used at once, or the server is restarted. */
+/** The link of the banner is used soon, or the server is restarted. */
 const FIRST_MS = 15 * 60_000
 const INVITE_MS = 7 * 86_400_000
 
@@ -179,7 +180,8 @@ export async function signUp(
       : await resetPassword(services, invite.person, password)
   const session = openSession(services, { email: steps.email, password }, client)
   try {
-    const statements = [inviteUse(invite, services.clock.now()), ...steps.statements, ...session.statements]
+    const lock = invite.email === null ? [firstInvitesLock()] : []
+    const statements = [...lock, inviteUse(invite, services.clock.now()), ...steps.statements, ...session.statements]
     await services.audit.record(steps.entry, statements)
   } catch (error) {
     const refusal = refusalOf(error, steps.email)

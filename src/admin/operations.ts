@@ -15,6 +15,7 @@ import { type Done, done, type Outcome, refuseOperation } from './outcome.ts'
 import { disablePerson, enablePerson, listPeople } from './people.ts'
 import { assignPlan, endPlan, listPlans, showPlan } from './plans.ts'
 import { traceRequest } from './requests.ts'
+import { statusOfAll } from './server-status.ts'
 import type { OperatorServices } from './services.ts'
 import { walletEntries } from './statement.ts'
 import { adjustWallet, creditWallet, listFundingRequests, refundWallet, showWallet } from './wallet.ts'
@@ -93,7 +94,7 @@ export const OPERATIONS = {
   'db.clock': operation(nothing, showClock),
   'db.clock.follow': operation(nothing, followClock),
   'db.clock.set-back': operation(nothing, setClockBack),
-  status: operation(nothing, async ({ status }) => done(status())),
+  status: operation(nothing, async (services) => done(await statusOfAll(services))),
 }
 
 type Operations = typeof OPERATIONS

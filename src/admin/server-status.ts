@@ -25,6 +25,8 @@ export type ServerStatus =
       readonly requests_served: number
       /** Files in the data folder that are not used because they are damaged or do not belong to the ledger. */
       readonly set_aside: readonly string[]
+      /** Those of a server with several that have answered. */
+      readonly workers?: readonly WorkerStatus[]
     }
   | {
       readonly running: false
@@ -35,6 +37,42 @@ export type ServerStatus =
       readonly has_ledger?: boolean
       readonly set_aside?: readonly string[]
     }
+
+/** One process of a server with several. */
+export interface WorkerStatus {
+  readonly worker: number
+  readonly pid: number
+  readonly started_at: string
+  readonly ledger_available: boolean
+  readonly reload_refused: string | null
+  readonly requests_running: number
+  readonly requests_served: number
+}
+
+export interface StatusSources {
+  /** Of this process. */
+  readonly status: () => ServerStatus
+  /** Undefined in a server of one process. */
+  readonly listWorkers?: (() => Promise<readonly WorkerStatus[]>) | undefined
+}
+
+/** The status of this process, with those of the other workers. */
+export async function statusOfAll({ status, listWorkers }: StatusSources): Promise<ServerStatus> {
+  const own = status()
+  if (!own.running || listWorkers === undefined) return own
+  // Workers that end without their supervisor know only themselves.
+  const workers = await listWorkers().catch(() => undefined)
+  if (workers === undefined) return own
+  const sum = (count: 'requests_running' | 'requests_served') => workers.reduce((all, each) => all + each[count], 0)
+  return {
+    ...own,
+    ledger_available: workers.every((each) => each.ledger_available),
+    reload_refused: workers.find((each) => each.reload_refused !== null)?.reload_refused ?? null,
+    requests_running: sum('requests_running'),
+    requests_served: sum('requests_served'),
+    workers,
+  }
+}
 
 export type ClockView = ReturnType<typeof clockView>
 

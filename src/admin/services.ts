@@ -12,7 +12,7 @@ import type { EstimateErrors } from '../pricing/estimate.ts'
 import type { LaneHealth } from '../routing/circuit-breaker.ts'
 import type { ActorLog } from './audit.ts'
 import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from './count-usage.ts'
-import type { ServerStatus } from './server-status.ts'
+import type { StatusSources } from './server-status.ts'
 import type { SignInServices } from './sessions.ts'
 import type { RedeemTries } from './sign-in-limits.ts'
 
@@ -53,9 +53,7 @@ export interface AdminServices {
 export type DbService = Pick<AdminServices, 'db'>
 
 /** What a command or a running server adds. */
-export interface OperatorServices extends AdminServices {
-  readonly status: () => ServerStatus
-}
+export interface OperatorServices extends AdminServices, StatusSources {}
 
 export interface FileCheck {
   /** e.g. `ledger.db`. */

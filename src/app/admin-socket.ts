@@ -83,7 +83,8 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(path, resolve)
+      // Also in a worker: its server must not be reachable through the process that accepts connections.
+      server.listen({ path, exclusive: true }, resolve)
       process.umask(mask)
     })
   } finally {

@@ -1,5 +1,5 @@
 import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from '../admin/count-usage.ts'
-import type { ServerStatus } from '../admin/server-status.ts'
+import type { StatusSources } from '../admin/server-status.ts'
 import type { AdminServices } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
 import type { Callers } from '../auth/callers.ts'
@@ -37,8 +37,16 @@ export interface AppOptions {
   readonly random: RandomBytes
   /** A server logs to stdout as configured; a command of the operator logs errors only, to stderr. */
   readonly purpose: 'server' | 'command'
+  /** Undefined in a server of one process. */
+  readonly worker?: WorkerPlace | undefined
   /** For tests. */
   readonly overrides?: Partial<Overrides>
+}
+
+/** Which worker of how many a process is. */
+export interface WorkerPlace {
+  readonly number: number
+  readonly of: number
 }
 
 /** What tests replace: access to the machine, and waiting times that no configuration sets. */
@@ -90,9 +98,8 @@ export interface App {
   close(): Promise<void>
 }
 
-export interface ServerFacts {
+export interface ServerFacts extends StatusSources {
   readonly version: string
-  readonly status: () => ServerStatus
 }
 
 /** The opener of the app closes its log last. */
@@ -103,6 +110,8 @@ export interface Serving extends Drainable {
   readonly listen: Edge['listen']
   /** The metrics server has a port of its own. */
   readonly listenMetrics: Edge['listen']
+  /** In Prometheus text format. */
+  renderMetrics(): Promise<string>
   /** Closes the connections to providers that no rule names any more. Running calls finish. */
   retireConnections(): Promise<void>
 }
@@ -118,6 +127,7 @@ export interface Core {
   readonly metrics: Metrics
   readonly database: Database | PostgresDatabase
   readonly purpose: AppOptions['purpose']
+  readonly worker: AppOptions['worker']
   readonly db: LedgerDb
   readonly keyring: DatabaseKeyring
   /** How far the ledger has durably got. content.db stores it. */

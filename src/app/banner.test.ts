@@ -34,6 +34,11 @@ function pasted(text: string): string[] {
 }
 
 describe('formatBanner', () => {
+  it('says how many workers there are, where there are several', () => {
+    expect(banner({ workers: 4 })).toMatch(/node 20\.20\.2 {3}workers: 4\n/)
+    expect(banner()).not.toContain('workers')
+  })
+
   it('names the address that clients use, where it is known, and this machine for its health', () => {
     const text = banner({ publicUrl: 'https://llm.example.com' })
     expect(text).toContain('API      https://llm.example.com/v1\n')

@@ -19,9 +19,10 @@ const logsJson = ({ settings }: Pick<ServeContext, 'settings'>): boolean =>
   settings.config.telemetry.log.format === 'json'
 
 /** Prints a message to the terminal, or logs it where the log is JSON. */
-export function report(context: Pick<ServeContext, 'settings' | 'terminal' | 'app'>, message: string): void {
+export function report(context: Pick<ServeContext, 'settings' | 'terminal' | 'app' | 'worker'>, message: string): void {
+  const { worker } = context
   if (logsJson(context)) context.app.log.info({}, message)
-  else context.terminal.err(`${message}\n`)
+  else context.terminal.err(`${worker === undefined ? '' : `Worker ${worker.number}: `}${message}\n`)
 }
 
 /** Reports that the server is ready, and shows a new user everything that the first request needs. */
@@ -30,6 +31,7 @@ export async function announceReady(context: ServeContext): Promise<void> {
   const { server, storage, upstreams } = settings.config
   const { models } = app.operations.catalog()
   const config = configPathOf(settings)
+  const workers = context.worker?.of
   const attended = terminal.attended && !logsJson(context)
   const accounts = await setUpFirstRun(context, attended)
   const consoleLink = await inviteToConsole(context, attended)
@@ -38,8 +40,8 @@ export async function announceReady(context: ServeContext): Promise<void> {
     const firstKey = accounts.kind === 'first-run' && 'file' in accounts.key ? { first_key: accounts.key.file } : {}
     const setup =
       consoleLink?.setup !== undefined && 'file' in consoleLink.setup ? { console_setup: consoleLink.setup.file } : {}
-    const facts = { url, data: storage.data, config: config ?? null, console: consoleLink?.url, ...firstKey, ...setup }
-    return app.log.info(facts, 'ready')
+    const facts = { url, data: storage.data, config: config ?? null, console: consoleLink?.url, workers }
+    return app.log.info({ ...facts, ...firstKey, ...setup }, 'ready')
   }
   const flags = `${config === undefined ? '' : ` --config ${shellWord(config)}`} --data ${shellWord(storage.data)}`
   const banner = formatBanner(styleFor(terminal.colours.err), {
@@ -47,6 +49,7 @@ export async function announceReady(context: ServeContext): Promise<void> {
     node: context.node,
     data: storage.data,
     config,
+    workers,
     url,
     publicUrl: server.publicUrl,
     metricsUrl: context.metricsUrl,
@@ -118,6 +121,8 @@ export interface BannerFacts {
   readonly data: string
   /** Undefined without a configuration file. */
   readonly config: string | undefined
+  /** Undefined for a server of one process. */
+  readonly workers?: number | undefined
   /** For example `http://127.0.0.1:4600`. */
   readonly url: string
   /** How clients reach the server from outside, if configured. */
@@ -162,6 +167,7 @@ export function formatBanner(style: Style, facts: BannerFacts): string {
     `data: ${shortPath(facts.data)}`,
     `config: ${facts.config === undefined ? 'none (defaults)' : shortPath(facts.config)}`,
     `node ${facts.node}`,
+    ...(facts.workers === undefined ? [] : [`workers: ${facts.workers}`]),
   ].join('   ')
   const addresses = [
     ['API', `${publicUrl ?? url}/v1`],

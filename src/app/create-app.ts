@@ -25,7 +25,7 @@ import { PostgresUnusable } from '../db/postgres/install.ts'
 import type { PostgresDatabase } from '../db/postgres/open-database.ts'
 import type { Signal } from '../db/postgres/signals.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
-import { openSettleJournal } from '../db/settle-journal.ts'
+import { openSettleJournal, takeRecords } from '../db/settle-journal.ts'
 import type { SqlStore } from '../db/sql-store.ts'
 import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
 import { DatabaseLocked } from '../db/sqlite/failure.ts'
@@ -43,10 +43,17 @@ import type { AccountRow, KeyId, RequestId } from '../model/ids.ts'
 import { createEstimateErrors } from '../pricing/estimate.ts'
 import { resolveHost } from '../providers/address-guard.ts'
 import { STALL_MS } from '../server/services.ts'
-import { createLog, type LogOptions } from '../telemetry/log.ts'
+import { createLog, logOptionsOf } from '../telemetry/log.ts'
 import { type AuditLogEnd, createMetrics } from '../telemetry/metrics.ts'
 import type { App, AppLog, AppOptions, AppOutcome, Contents, Core, Overrides, Services } from './app.ts'
-import { consoleSetupFile, filesOfLedger, listQuarantined, noticesOf } from './data-folder.ts'
+import {
+  consoleSetupFile,
+  filesOfLedger,
+  foldersOfFormerWorkers,
+  listQuarantined,
+  nodeFolderOf,
+  noticesOf,
+} from './data-folder.ts'
 import { watchLanes } from './jobs.ts'
 import {
   apiKeyPepper,
@@ -73,7 +80,11 @@ const DEFAULTS: Overrides = {
 
 /** Builds everything once. What opens registers on the next line how it closes. */
 export async function openApp(options: AppOptions): Promise<AppOutcome> {
-  const log = createLog(options, logOptions(options))
+  const { settings, purpose, worker } = options
+  const log = createLog(options, {
+    ...logOptionsOf(settings.config.telemetry.log, purpose),
+    worker: worker?.number,
+  })
   const closing = createClosing()
   const giveUp = () => closing.close().finally(() => log.close())
   try {
@@ -89,21 +100,12 @@ export async function openApp(options: AppOptions): Promise<AppOutcome> {
   }
 }
 
-function logOptions({ settings, purpose }: AppOptions): LogOptions {
-  const { level, format } = settings.config.telemetry.log
-  const chosen = format === 'auto' ? (process.stdout.isTTY ? 'pretty' : 'json') : format
-  // A command of the operator prints its data to stdout.
-  return purpose === 'server'
-    ? { level, format: chosen, destination: 1 }
-    : { level: 'error', format: chosen, destination: 2 }
-}
-
 async function build(options: AppOptions, log: Core['log'], closing: Closing): Promise<AppOutcome> {
   let onDeath: (death: Error) => void = () => {}
   const died = new Promise<Error>((resolve) => {
     onDeath = resolve
   })
-  const quarantinedBefore = listQuarantined(options.settings.config.storage.data)
+  const quarantinedBefore = listQuarantined(nodeFolderOf(options.settings.config.storage.data, options.worker))
   const opened = await openCore(options, { log, onDeath }, closing)
   if (opened.kind === 'refused') return opened
   const services = await createServices(opened.core, closing)
@@ -131,8 +133,7 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
     driver: database.file.driver,
     log,
     rules,
-    openServing: ({ version, status }) =>
-      openServing(services, consoleServicesOf(services, { ...operations, version, status }), closing),
+    openServing: (facts) => openServing(services, consoleServicesOf(services, { ...operations, ...facts }), closing),
     notices: notices.map(({ message }) => message),
     died,
     close: () => closing.close(),
@@ -147,14 +148,16 @@ type OpenedCore = { readonly kind: 'open'; readonly core: Core } | Extract<AppOu
 
 /** Opens the database and the key ring that it belongs to. Another ring could not read it. */
 async function openCore(
-  { random, settings: { config }, clock: systemClock, purpose, overrides: replaced }: AppOptions,
+  { random, settings: { config }, clock: systemClock, purpose, worker, overrides: replaced }: AppOptions,
   { log, onDeath }: Pick<Core, 'log' | 'onDeath'>,
   closing: Closing,
 ): Promise<OpenedCore> {
   const overrides = { ...DEFAULTS, ...replaced }
   const dataDir = config.storage.data
   const { database: chosen } = config.storage
-  if (chosen.kind === 'postgres' && purpose === 'server' && (await isServed(dataDir))) throw new DatabaseLocked(dataDir)
+  const nodeFolder = nodeFolderOf(dataDir, worker)
+  if (chosen.kind === 'postgres' && purpose === 'server' && (await isServed(nodeFolder)))
+    throw new DatabaseLocked(nodeFolder)
   const database =
     chosen.kind === 'postgres'
       ? await overrides.openPostgres({
@@ -189,7 +192,7 @@ async function openCore(
   const floorMs = database.kind === 'sqlite' ? await findLatestLedgerTime(db) : 0
   const clock = createSteadyClock(systemClock, { floorMs, onEvent: (event) => logClockEvent(log, event) })
   const core = {
-    ...{ config, clock, random, purpose, overrides, log, database, db, keyring, onDeath },
+    ...{ config, clock, random, purpose, worker, overrides, log, database, db, keyring, onDeath },
     metrics: createMetrics(),
     progress: { mark: NO_MARK },
   }
@@ -203,7 +206,7 @@ async function createServices(core: Core, closing: Closing): Promise<Services> {
   const contents = await openContents(core, closing)
   const ledger = await openLedgerServices(core, contents, closing)
   const rules = await createRuleBook(
-    { db, clock, onPlansMissing: (plans) => log.warn({ plans }, PLANS_MISSING) },
+    { db, clock, workers: core.worker?.of ?? 1, onPlansMissing: (plans) => log.warn({ plans }, PLANS_MISSING) },
     config,
   )
   return {
@@ -338,16 +341,9 @@ async function openNodeLedger(
   { usage, findKeptFacts }: LedgerNeeds,
   closing: Closing,
 ) {
-  const { config, clock, log, metrics, database, db, purpose } = core
+  const { config, clock, log, metrics, database, purpose } = core
   // A command beside the server has no turns; the journal belongs to the server.
-  const journal =
-    purpose === 'command'
-      ? undefined
-      : await openSettleJournal({
-          ...{ path: join(config.storage.data, 'settles.journal'), ledger: database.ledger, now: () => clock.now() },
-          knows: (record) => knowsRequestOf(db, record),
-        })
-  if (journal !== undefined) closing.add(() => journal.close())
+  const journal = purpose === 'command' ? undefined : await openNodeJournal(core, closing)
   const ledger = await openPostgresLedger({
     ...{
       pool: database.ledgerPool,
@@ -374,6 +370,31 @@ async function openNodeLedger(
     },
   })
   return { ledger, journal }
+}
+
+async function openNodeJournal(core: Core & { readonly database: PostgresDatabase }, closing: Closing) {
+  const { config, clock, log, database, db, worker = { number: 1, of: 1 } } = core
+  const { data } = config.storage
+  const open = (folder: string) =>
+    openSettleJournal({
+      ...{ path: join(folder, 'settles.journal'), ledger: database.ledger, now: () => clock.now() },
+      knows: (record) => knowsRequestOf(db, record),
+    })
+  const journal = await open(nodeFolderOf(data, worker))
+  closing.add(() => journal.close())
+  if (worker.number > 1) return journal
+  // Ends of workers that this server no longer has. A worker that has lost its server may still be ending its turns.
+  for (const folder of foldersOfFormerWorkers(data, worker.of)) {
+    if (await isServed(folder)) continue
+    const former = await open(folder)
+    try {
+      const ends = await takeRecords(journal, former)
+      if (ends > 0) log.warn({ folder, ends }, 'ends of requests were found that a former worker has left')
+    } finally {
+      await former.close()
+    }
+  }
+  return journal
 }
 
 /** For recovery: which answers were complete when the process died, and can still be fetched. */

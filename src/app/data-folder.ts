@@ -2,11 +2,22 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { JournalFindings } from '../db/settle-journal.ts'
 import { ASIDE_NAME, type QuarantineReason } from '../lib/files.ts'
-import type { ContentFound } from './app.ts'
+import type { ContentFound, WorkerPlace } from './app.ts'
 import { findLedgerOfKeyring } from './key-ring.ts'
 
 /** The file with the sign-up link of the first person, when no person reads the banner. */
 export const consoleSetupFile = (data: string): string => join(data, 'console-setup')
+
+/** Where a process keeps its journal, its admin socket and its server.json: the first worker in the data folder itself. */
+export const nodeFolderOf = (data: string, worker: Pick<WorkerPlace, 'number'> = { number: 1 }): string =>
+  worker.number === 1 ? data : join(data, `worker-${worker.number}`)
+
+/** Folders with a journal, of workers beyond those that run now. */
+export const foldersOfFormerWorkers = (data: string, workers: number): string[] =>
+  readdirSync(data)
+    .filter((name) => Number(/^worker-(\d+)$/.exec(name)?.[1] ?? 0) > workers)
+    .map((name) => join(data, name))
+    .filter((folder) => existsSync(join(folder, 'settles.journal')))
 
 /** Files that only a started ledger leaves. A key ring may exist before a ledger, and names none then. */
 const LEDGER_FILES = ['content.db', 'settles.journal']

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { readFileSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -7,6 +8,7 @@ import { ledgerMigrations } from '../db/migrations/ledger-migrations.ts'
 import { openDriver } from '../db/sqlite/connection.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { scrub } from '../telemetry/scrub.ts'
+import type { WorkerPlace } from './app.ts'
 
 /** Uncaught errors of the whole process. */
 export type Faults = ReturnType<typeof createFaults>
@@ -99,6 +101,20 @@ function realPath(path: string): string | undefined {
   }
 }
 
+/** The variable by which the supervisor tells a process that it is a worker, and which. */
+export const WORKER_VARIABLE = 'MILLRACE_WORKER'
+
+export interface WorkerStart extends WorkerPlace {
+  /** The first worker prints the banner when the server starts, and never again. */
+  readonly announces: boolean
+}
+
+/** Undefined in a process that no supervisor of ours has started. */
+export function workerStartOf(environment: Environment): WorkerStart | undefined {
+  const start = environment[WORKER_VARIABLE]
+  return start === undefined || process.send === undefined ? undefined : (JSON.parse(start) as WorkerStart)
+}
+
 /** The same path from `src` and from `dist`. */
 const PACKAGE = new URL('../../package.json', import.meta.url)
 
@@ -123,7 +139,7 @@ export function readVersions(): Versions {
  */
 export type Signals = ReturnType<typeof createSignals>
 
-export function createSignals(source: Pick<NodeJS.Process, 'on' | 'off'>) {
+export function createSignals(source: Pick<EventEmitter, 'on' | 'off'>) {
   let waiting: (() => void)[] = []
   let pending = 0
   let reload: (() => void) | undefined

@@ -39,6 +39,8 @@ export interface RuleBook {
 interface RuleOptions {
   readonly db: LedgerDb
   readonly clock: Clock
+  /** How many processes share the memory of the machine. */
+  readonly workers?: number
   /** Called at the start and after a reload. */
   readonly onPlansMissing: (plans: readonly MissingPlan[]) => void
 }
@@ -98,7 +100,7 @@ async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept) 
         ? undefined
         : { perMinute: refusedPerMinute, burst: burstOf(refusedPerMinute, burstMs) },
     load: {
-      memoryBytes: overload.memoryBytes ?? memoryBudget(memoryOfProcess(), kept.bodyBytesMax),
+      memoryBytes: overload.memoryBytes ?? memoryBudget(memoryOfProcess(options.workers), kept.bodyBytesMax),
       queueLength: overload.queueLength,
       queueMs: overload.queueMs,
     },
@@ -165,8 +167,8 @@ export function memoryBudget(bounds: MemoryBounds, bodyBytesMax: number): number
   return Math.max(share, bytesOfLargestTurn(bodyBytesMax))
 }
 
-export const memoryOfProcess = (): MemoryBounds => ({
+export const memoryOfProcess = (workers = 1): MemoryBounds => ({
   heap: getHeapStatistics().heap_size_limit,
-  constrained: process.constrainedMemory?.(),
-  machine: totalmem(),
+  constrained: (process.constrainedMemory?.() ?? 0) / workers,
+  machine: totalmem() / workers,
 })

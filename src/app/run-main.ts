@@ -10,7 +10,7 @@ import { secureRandom } from '../lib/random-id.ts'
 import type { OpenApp } from './app.ts'
 import { checkConfig } from './check-config.ts'
 import { createOperator, createUpstreams } from './operator.ts'
-import { createSignals, type Faults, failureSentences, readVersions } from './process.ts'
+import { createSignals, type Faults, failureSentences, readVersions, workerStartOf } from './process.ts'
 import { serve } from './serve.ts'
 
 interface MainContext {
@@ -50,11 +50,18 @@ function cliDeps(context: MainContext): CliServices {
     terminal,
     program: context.program,
     operator: createOperator({ ...common, pause }),
-    serve: (options) =>
-      serve(
-        { ...common, terminal, faults: context.faults, pid: process.pid, openSignals: () => createSignals(process) },
-        options,
-      ).finally(() => context.endServer()),
+    serve: async (options) => {
+      const start = workerStartOf(context.environment)
+      const worker = start && (await import('./worker-link.ts')).joinSupervisor(start)
+      const pid = worker?.supervisorPid ?? process.pid
+      const openSignals = () => createSignals(worker?.signals ?? process)
+      try {
+        return await serve({ ...common, terminal, faults: context.faults, pid, worker, openSignals }, options)
+      } finally {
+        worker?.leave()
+        context.endServer()
+      }
+    },
     upstreams: createUpstreams(common),
     checkConfig: (place) => checkConfig(configSources(context, place)),
     writeTemplate: (path, mode) => writeTemplate(context.cwd, path, mode),

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { runOperation } from '../admin/operations.ts'
-import { clockView, type ServerStatus } from '../admin/server-status.ts'
+import { clockView, type ServerStatus, type WorkerStatus } from '../admin/server-status.ts'
 import { isoTime } from '../admin/values.ts'
 import { EXIT, type ExitCode, type ServeOptions } from '../cli/cli-services.ts'
 import { configPathOf } from '../config/load-config.ts'
@@ -10,7 +10,7 @@ import { urlOf } from '../lib/network.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import type { Serving } from './app.ts'
 import { announceReady, report } from './banner.ts'
-import { listQuarantined } from './data-folder.ts'
+import { listQuarantined, nodeFolderOf } from './data-folder.ts'
 import type { Signals } from './process.ts'
 import { createReloader, watchConfig } from './reload-config.ts'
 import {
@@ -22,6 +22,7 @@ import {
   type StartContext,
 } from './server-note.ts'
 import { shutDown } from './shutdown.ts'
+import type { WorkerLink } from './worker-link.ts'
 
 /** How long aborted turns have to settle before the process gives up on them. Recovery resolves the rest at the next start. */
 const SETTLE_MS = 5_000
@@ -35,10 +36,14 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
   const loaded = deps.loadSettings(options)
   if (loaded.kind === 'invalid') return fail(EXIT.usage, loaded.message)
   const { settings } = loaded
-  const { data } = settings.config.storage
-  await makeDataFolder(data)
-  const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
-  if (opened.kind === 'locked') return fail(EXIT.cannotBind, await describeHolder(data, deps.program))
+  const { worker } = deps
+  const { storage, server } = settings.config
+  // Loaded only then: a server of one process needs none of it.
+  if (worker === undefined && server.workers > 1) return (await import('./workers.ts')).superviseWorkers(deps, settings)
+  const folder = nodeFolderOf(storage.data, worker)
+  await makeDataFolder(folder)
+  const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'server', worker })
+  if (opened.kind === 'locked') return fail(EXIT.cannotBind, await describeHolder(folder, deps.program))
   if (opened.kind === 'refused') return fail(EXIT.failure, opened.message)
   const { app } = opened
   const closing = createClosing()
@@ -66,12 +71,12 @@ interface ServerState {
 
 /** From the first request to the last. */
 async function run(context: ServeContext, state: ServerState, note: ServerNote): Promise<ExitCode> {
-  const { app, serving, settings, closing, status } = context
+  const { app, serving, settings, closing, worker } = context
   state.context = context
   const socket = await openAdminSocket(
     {
       version: context.version,
-      run: (operation, args) => runOperation({ ...app.operations, status }, operation, args),
+      run: (operation, args) => runOperation({ ...app.operations, ...factsOf(context) }, operation, args),
       onFailure: (operation, error) => app.log.error({ operation, error }, 'an operation failed'),
     },
     note.socket,
@@ -84,7 +89,11 @@ async function run(context: ServeContext, state: ServerState, note: ServerNote):
   // A reader of the note may send signals at once, so it is written after the signal handlers are set.
   await note.write(context.url)
   // It serves already: what the banner could not look up does not stop it.
-  await announceReady(context).catch((error: unknown) => app.log.error({ error }, 'the banner could not be printed'))
+  if (worker === undefined || worker.announces)
+    await announceReady(context).catch((error: unknown) => app.log.error({ error }, 'the banner could not be printed'))
+  else app.log.info({ pid: worker.pid }, 'a worker is ready')
+  worker?.answerWith({ metrics: () => serving.renderMetrics(), status: async () => workerStatus(context, worker) })
+  worker?.ready()
 
   const exit = await Promise.race([signals.next().then(() => EXIT.ok), broken])
   state.draining = true
@@ -137,6 +146,19 @@ function reloadOnChange(context: ServeContext, signals: Signals, state: ServerSt
   return stopWatching
 }
 
+/** What the use cases of a running server know about it. */
+const factsOf = ({ version, status, worker }: StartContext) => ({ version, status, listWorkers: worker?.listWorkers })
+
+function workerStatus({ status }: ServeContext, { number, pid }: WorkerLink): WorkerStatus | undefined {
+  const own = status()
+  if (!own.running) return undefined
+  const { started_at, ledger_available, reload_refused, requests_running, requests_served } = own
+  return {
+    ...{ worker: number, pid, started_at, ledger_available, reload_refused },
+    ...{ requests_running, requests_served },
+  }
+}
+
 function statusOf({ version, node, settings, app }: StartContext, state: Readonly<ServerState>): ServerStatus {
   const { context, draining, reloadRefused } = state
   const { data } = settings.config.storage
@@ -169,9 +191,9 @@ type Listening =
 
 /** Listens for the API and for metrics. A taken metrics port fails the start only when the operator has configured it. */
 async function listen(start: StartContext): Promise<Listening> {
-  const { settings, app, terminal, clock } = start
+  const { settings, app, terminal, clock, worker } = start
   const { server, telemetry } = settings.config
-  const serving = await app.openServing({ version: start.version, status: start.status })
+  const serving = await app.openServing(factsOf(start))
   const api = await serving.listen(server)
   if (api.kind !== 'listening') {
     const why = await explain(api.kind, server)
@@ -185,14 +207,16 @@ async function listen(start: StartContext): Promise<Listening> {
 
   if (!telemetry.metrics) return listening(undefined)
   const address = { host: server.metricsHost, port: server.metricsPort }
-  const metrics = await serving.listenMetrics(address)
+  // One port serves the metrics of all workers.
+  const listenMetrics = worker?.listenMetrics ?? serving.listenMetrics
+  const metrics = await listenMetrics(address)
   if (metrics.kind === 'listening') return listening(metrics.port)
   const why = await explain(metrics.kind, address)
   if (settings.origins.has('server.metrics_port')) {
     return { kind: 'failed', message: `Metrics: ${why} Use --metrics-port; 0 takes any.` }
   }
   // Probably a second instance beside the first.
-  const other = await serving.listenMetrics({ ...address, port: 0 })
+  const other = await listenMetrics({ ...address, port: 0 })
   if (other.kind !== 'listening') {
     terminal.err(`Metrics are not served: ${why} server.metrics_port: 0 takes any free one.\n`)
     return listening(undefined)

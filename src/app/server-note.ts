@@ -12,7 +12,9 @@ import { writePrivately } from '../lib/files.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { placeAdminSocket, removeStaleSocket } from './admin-socket.ts'
 import type { App, OpenApp, Serving } from './app.ts'
+import { nodeFolderOf } from './data-folder.ts'
 import type { Faults, Signals } from './process.ts'
+import type { WorkerLink } from './worker-link.ts'
 
 const serverFacts = z.object({
   pid: z.number().int().positive(),
@@ -36,8 +38,8 @@ export interface ServerNote {
 const pathIn = (data: string): string => join(data, 'server.json')
 
 /** Writes `server.json` at once, so that a process that finds the folder locked can name the holder. */
-export async function openServerNote({ version, pid, settings, closing }: StartContext): Promise<ServerNote> {
-  const { data } = settings.config.storage
+export async function openServerNote({ version, pid, settings, worker, closing }: StartContext): Promise<ServerNote> {
+  const data = nodeFolderOf(settings.config.storage.data, worker)
   const stale = await readServerNote(data)
   if (stale !== undefined) await removeStaleSocket(data, stale.socket)
   const place = await placeAdminSocket(data)
@@ -68,9 +70,9 @@ export async function findRunningServer(data: string): Promise<ServerFacts | und
 
 /** Whether a server listens in this folder. On PostgreSQL there is no file whose lock says so. */
 export async function isServed(data: string): Promise<boolean> {
-  const server = await findRunningServer(data)
+  // Its process tells less: of workers that end without their supervisor it is another one, and an id may be used again.
+  const server = await readServerNote(data)
   if (server === undefined) return false
-  // The id of a process that has died may be another one's.
   return new Promise((resolve) => {
     const socket = connect(server.socket)
     const end = (isThere: boolean) => () => {
@@ -105,7 +107,10 @@ function isAlive(pid: number): boolean {
 export interface ServeDeps {
   readonly version: string
   readonly node: string
+  /** The process that signals go to: of a server with workers, their supervisor. */
   readonly pid: number
+  /** Undefined in a server of one process, and in the supervisor. */
+  readonly worker?: WorkerLink | undefined
   /** The command that starts this program in a shell. */
   readonly program: string
   readonly clock: Clock

@@ -69,6 +69,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   return {
     listen: edge.listen,
     listenMetrics: metricsServer.listen,
+    renderMetrics: async () => (await metrics.render()).body,
     announceDrain: edge.announceDrain,
     stopAccepting: edge.stopAccepting,
     turnsEnded: () => turns.ended(),
@@ -84,8 +85,9 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   }
 }
 
-const edgeOptionsOf = ({ config: { bounds, streams, server }, overrides }: Services): EdgeOptions => ({
+const edgeOptionsOf = ({ config: { bounds, streams, server }, worker, overrides }: Services): EdgeOptions => ({
   connectionsMax: server.maxConnections,
+  sharesPort: worker !== undefined,
   headersTimeoutMs: bounds.headerTimeoutMs,
   requestTimeoutMs: bounds.requestTimeoutMs,
   keepAliveTimeoutMs: bounds.keepAliveTimeoutMs,

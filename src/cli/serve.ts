@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { WorkerStatus } from '../admin/server-status.ts'
 import { EXIT } from './cli-services.ts'
 import { type CommandContext, parsePort } from './command-context.ts'
 import { describeClock } from './db.ts'
@@ -69,6 +70,9 @@ export function addInit(program: Command, context: CommandContext): void {
     })
 }
 
+const describeWorkers = (workers: readonly WorkerStatus[]): string =>
+  workers.map(({ worker, pid, requests_running }) => `${worker} (pid ${pid}, ${requests_running} running)`).join(', ')
+
 export function addStatus(program: Command, context: CommandContext): void {
   program
     .command('status')
@@ -94,6 +98,7 @@ export function addStatus(program: Command, context: CommandContext): void {
           ['api', `${status.public_url ?? status.url}/v1`],
           ['version', `${status.version} (node ${status.node}, ${status.driver})`],
           ['pid', String(status.pid)],
+          ['workers', status.workers && describeWorkers(status.workers)],
           ['since', status.started_at],
           ['config', status.config],
           ['', rejected],

@@ -12,7 +12,6 @@ describe('unsupported keys are refused by name', () => {
       model('price: { input: "1", output: "1", multipliers: { service_tier: { priority: "2" } } }'),
       '2:146 models[0].price.multipliers',
     ],
-    'server.workers': ['storage: { database: "postgres://u@h/d" }\nserver: { workers: 2 }', '2:20 server.workers'],
   }
 
   test.each(NOT_YET.map((row) => row.path))('%s', (path) => {

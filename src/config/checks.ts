@@ -184,7 +184,7 @@ function workersWithoutPostgres(tree: LocatedNode): ConfigProblem[] {
   if (workers?.kind !== 'scalar' || !(Number(workers.value) > 1)) return []
   if (database?.kind === 'scalar' && database.value !== 'sqlite') return []
   const message = `${workers.source} workers need PostgreSQL: SQLite supports one process`
-  const cure = 'Set server.workers to 1, or storage.database to postgres://….'
+  const cure = 'Set server.workers to 1 or auto, or storage.database to postgres://….'
   return [{ place: workers.place, path: 'server.workers', message, cure }]
 }
 
@@ -262,11 +262,6 @@ export const NOT_YET: readonly {
     path: 'models[].price.multipliers',
     says: 'does not support price multipliers',
     cure: 'Leave the key out, or at its default.',
-  },
-  {
-    path: 'server.workers',
-    says: 'serves with one process',
-    cure: 'Leave the key out. To use more cores, start more nodes on one PostgreSQL.',
   },
 ]
 

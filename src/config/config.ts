@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
 import { type Plan, planWindow, type Upstream } from '../catalog/catalog.ts'
 import { readTraits } from '../catalog/known-models.ts'
@@ -9,6 +10,7 @@ import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import type { TokenPrices } from '../model/price.ts'
 import { defaultDialectOf } from '../protocols/wires.ts'
 import type { configSchema } from './schema.ts'
+import { WORKERS_MAX } from './server-schema.ts'
 
 type Parsed = z.output<typeof configSchema>
 type ParsedUpstream = Parsed['upstreams'][number]
@@ -29,7 +31,7 @@ export const resolveConfig = (parsed: Parsed, data: string) => ({
     metricsPort: parsed.server.metrics_port,
     trustProxy: parsed.server.trust_proxy,
     maxConnections: parsed.server.max_connections,
-    workers: parsed.server.workers,
+    workers: resolveWorkers(parsed),
     allowedOrigins: parsed.server.allowed_origins,
   },
   bounds: resolveBounds(parsed.bounds),
@@ -61,6 +63,11 @@ export const resolveConfig = (parsed: Parsed, data: string) => ({
   },
   telemetry: parsed.telemetry,
 })
+
+function resolveWorkers({ server: { workers }, storage: { database } }: Parsed): number {
+  if (workers !== 'auto') return workers
+  return database.kind === 'postgres' ? Math.min(availableParallelism(), WORKERS_MAX) : 1
+}
 
 const resolveBounds = (bounds: Parsed['bounds']) => ({
   bodyBytesMax: bounds.body_bytes,

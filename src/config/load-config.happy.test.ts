@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
+import { availableParallelism } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { loaded, modelYaml, pricedYaml } from '../../test/fixtures/config/config.ts'
 
@@ -28,6 +29,14 @@ describe('a valid configuration', () => {
       ['demo', 100_000n, 25_000n, 100_000n, 400_000n],
       ['demo-tools', 100_000n, 25_000n, 100_000n, 400_000n],
     ])
+  })
+
+  test('has a worker for each core where it says auto, and with SQLite one', () => {
+    const workersOf = (database: string) =>
+      loaded({ yaml: `server: { workers: auto }\nstorage: { database: "${database}" }` }).config.server.workers
+    expect(workersOf('postgres://u@h/d')).toBe(availableParallelism())
+    expect(workersOf('sqlite')).toBe(1)
+    expect(loaded({ environment: { MILLRACE_SERVER__WORKERS: 'auto' } }).config.server.workers).toBe(1)
   })
 
   test.each(['', '# nothing but a comment\n', '---\n', '{}'])('that is empty (%j) has no models', (yaml) => {

@@ -83,6 +83,12 @@ export const integerOrOff = (description: string, range: NumberRange) =>
     value === 'off' ? read(undefined) : readInteger(value, range, ', or off'),
   )
 
+/** `auto` leaves the number to the server, which derives it from the machine. */
+export const integerOrAuto = (description: string, range: NumberRange) =>
+  scalar<number | 'auto'>(description, integerHints(range, '\\d+|auto'), (value) =>
+    value === 'auto' ? read(value) : readInteger(value, range, ', or auto'),
+  )
+
 function readInteger(value: unknown, [min, max]: NumberRange, orElse = ''): Reading<number> {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) return read(number)

@@ -1,5 +1,20 @@
 import { isIP } from 'node:net'
-import { duration, flag, integer, list, optionalText, read, scalar, section, size, text, wrong } from './scalars.ts'
+import {
+  duration,
+  flag,
+  integer,
+  integerOrAuto,
+  list,
+  optionalText,
+  read,
+  scalar,
+  section,
+  size,
+  text,
+  wrong,
+} from './scalars.ts'
+
+export const WORKERS_MAX = 256
 
 const HOST = /^[A-Za-z0-9.:_%-]+$/
 
@@ -28,8 +43,14 @@ export const serverSchema = section('Where the server listens, and which clients
     ),
   ),
   // A connection costs a file descriptor and about 10 kB. This is the only limit on clients without a key.
-  max_connections: integer('Open connections. Further ones are closed at once.', [10, 1_000_000]).prefault(10_000),
-  workers: integer('Processes that serve. More than one needs PostgreSQL.', [1, 256]).prefault(1),
+  max_connections: integer(
+    'Open connections of each worker. Further ones are closed at once.',
+    [10, 1_000_000],
+  ).prefault(10_000),
+  workers: integerOrAuto(
+    'Processes that serve. auto: one for each core, and with SQLite one. More than one needs PostgreSQL.',
+    [1, WORKERS_MAX],
+  ).prefault(1),
   allowed_origins: list(
     'Web pages that may call /v1 from a browser (CORS). Every visitor of such a page can read its key.',
     scalar('An origin.', { type: 'string', examples: ['https://app.example.com'] }, (value) =>

@@ -136,19 +136,22 @@ interface NewInvite extends Pick<StoredInvite, 'digest' | 'role' | 'account' | '
   readonly createdBy: string
 }
 
-/** Replaces the unused invites of the same email, so that only the last link works. */
+/**
+ * Replaces the unused invites of the same email, so that only the last link works. Links for the first person work until they
+ * expire, because each node prints one when it starts.
+ */
 export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
   const { digest, role, account, person, email, createdAt, expiresAt, createdBy } = invite
   const sql = `INSERT INTO invites (digest, role, account, person, email, created_at, expires_at, created_by)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
   return [
-    inviteWithdrawal(email),
+    ...(email === null ? [] : [inviteWithdrawal(email)]),
     changeOne(sql, digest, role, account, person, email, createdAt, expiresAt, createdBy),
   ]
 }
 
-export const inviteWithdrawal = (email: string | null) =>
-  statement('DELETE FROM invites WHERE email IS NOT DISTINCT FROM ? AND used_at IS NULL', email)
+export const inviteWithdrawal = (email: string) =>
+  statement('DELETE FROM invites WHERE email = ? AND used_at IS NULL', email)
 
 /** Withdraws the open links that a person has made, because that person knows them. */
 export const invitesOfMakerWithdrawal = (createdBy: string, now: number) =>
@@ -161,6 +164,10 @@ const IS_OPEN = `used_at IS NULL AND expires_at > ?
 /** Of concurrent attempts one succeeds. */
 export const inviteUse = ({ row }: StoredInvite, now: number) =>
   changeOne(`UPDATE invites SET used_at = ? WHERE row = ? AND ${IS_OPEN}`, now, row, now)
+
+/** Two people with two links for the first person come one after the other: the second one finds that there are people. */
+export const firstInvitesLock = () =>
+  statement('UPDATE invites SET expires_at = expires_at WHERE email IS NULL AND used_at IS NULL')
 
 export const sweepInvites = (file: SqlStore, expiredBefore: number) =>
   changeRows(file, 'DELETE FROM invites WHERE expires_at <= ?', [expiredBefore])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type JournalOptions, openSettleJournal } from './settle-journal.ts'
+import { type JournalOptions, openSettleJournal, takeRecords } from './settle-journal.ts'
 
 const BYTES = 4096
 const LEDGER = 'a'.repeat(32)
@@ -169,5 +169,31 @@ describe('the journal of settles', () => {
     }
     await truncate(path, 3)
     expect(await reopened()).toEqual([])
+  })
+})
+
+describe('the records of another journal', () => {
+  const openBoth = async (bytes: number) =>
+    [await openJournal({ bytes }), await openJournal({ path: join(folder, 'former.journal') })] as const
+
+  it('move behind its own, and are not in the other one any more', async () => {
+    const [own, former] = await openBoth(BYTES)
+    await own.append('mine')
+    await former.append('one')
+    await former.append('two')
+    expect(await takeRecords(own, former)).toBe(2)
+    expect([await own.read(), await former.read()]).toEqual([['mine', 'one', 'two'], []])
+    expect(await takeRecords(own, former)).toBe(0)
+    for (const each of [own, former]) await each.close()
+    expect(await reopened()).toEqual(['mine', 'one', 'two'])
+  })
+
+  it('stay where they are when there is no room', async () => {
+    const [own, former] = await openBoth(HEADER_BYTES + 30)
+    await former.append('one')
+    await former.append('a longer one that does not fit')
+    await expect(takeRecords(own, former)).rejects.toThrow('no room')
+    expect(await former.read()).toEqual(['one', 'a longer one that does not fit'])
+    for (const each of [own, former]) await each.close()
   })
 })

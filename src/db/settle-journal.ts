@@ -85,6 +85,16 @@ export async function openSettleJournal(options: JournalOptions) {
   }
 }
 
+/** Moves the records of a journal that nobody writes any more into another one. Returns how many there were. */
+export async function takeRecords(into: SettleJournal, from: SettleJournal): Promise<number> {
+  const records = await from.read()
+  for (const record of records)
+    if (!(await into.append(record))) throw new Error('settles.journal has no room for the records of another one')
+  // A crash before this leaves them in both; what has ended already is not ended again.
+  await from.clear(() => false)
+  return records.length
+}
+
 type WholeOptions = Required<Pick<JournalOptions, 'bytes'>> & JournalOptions
 
 interface OpenedFile {

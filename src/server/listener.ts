@@ -50,10 +50,21 @@ export function createEdge(services: EdgeServices): Edge {
   })
   // The size of all headers is bounded. Node drops headers above a maximum count without an error.
   server.maxHeadersCount = 0
-  server.maxConnections = options.connectionsMax
   server.setTimeout(options.stallMs, onSocketTimeout)
   const sockets = createBag<Socket>()
   server.on('connection', (socket) => socket.once('close', sockets.add(socket)))
+  const onDropped = makeRoom(edge, server)
+  if (options.sharesPort) {
+    // The process that accepts connections would give one above `maxConnections` to this one again, and at once.
+    server.on('connection', (socket) => {
+      if (sockets.size <= options.connectionsMax) return
+      socket.destroy()
+      onDropped()
+    })
+  } else {
+    server.maxConnections = options.connectionsMax
+    server.on('drop', onDropped)
+  }
   answerOn(edge, server)
 
   return {
@@ -109,7 +120,6 @@ function answerOn(edge: EdgeContext, server: Server): void {
   on('request', 'none')
   on('checkContinue', 'continue')
   on('checkExpectation', 'unknown')
-  server.on('drop', makeRoom(edge, server))
   server.on('clientError', (error, socket) => onClientError(edge, error, socket))
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())

@@ -34,13 +34,13 @@ const ANSWERS: readonly [string, string, (sink: Sink) => void][] = [
 
 describe.each(ANSWERS)('an answer %s that has ended and is not taken yet', (_how, body, say) => {
   /** A turn that has ended; its client reads when it is told to, and then tells all that has come. */
-  async function answerUnread(after = () => {}) {
+  async function answerUnread({ after = () => {}, sharesPort = false } = {}) {
     const serveTurn: Turns['serveTurn'] = async ({ sink }) => {
       say(sink)
       after()
       return COMPLETED
     }
-    const opened = await openTestEdge({ serveTurn, options: { connectionsMax: 2 } })
+    const opened = await openTestEdge({ serveTurn, options: { connectionsMax: 2, sharesPort } })
     const { socket } = connectRaw(opened.port)
     socket.removeAllListeners('data').pause()
     socket.write(chatRequest({ body }))
@@ -61,8 +61,11 @@ describe.each(ANSWERS)('an answer %s that has ended and is not taken yet', (_how
     await stopped
   })
 
-  it('comes whole although others need room meanwhile', async () => {
-    const { edge, port, readAll } = await answerUnread()
+  it.each([
+    ['', false],
+    [', in a worker', true],
+  ])('comes whole although others need room meanwhile%s', async (_, sharesPort) => {
+    const { edge, port, readAll } = await answerUnread({ sharesPort })
     const idle = connectRaw(port)
     idle.send(getRequest('/healthz'))
     expect((await idle.answer()).status).toBe(200)
@@ -75,8 +78,10 @@ describe.each(ANSWERS)('an answer %s that has ended and is not taken yet', (_how
   })
 
   it('comes whole although something fails behind it', async () => {
-    const { edge, logs, readAll } = await answerUnread(() => {
-      throw new Error('behind its end')
+    const { edge, logs, readAll } = await answerUnread({
+      after: () => {
+        throw new Error('behind its end')
+      },
     })
     expect(logs).toMatchObject([{ error: { message: 'behind its end' } }])
     const stopped = edge.stopAccepting()

@@ -138,6 +138,8 @@ export interface DrainState {
 /** The bounds of the edge. The configurable ones have their defaults and reasons in `config`. */
 export interface EdgeOptions {
   readonly connectionsMax: number
+  /** Another process accepts the connections, and gives them to the workers. */
+  readonly sharesPort?: boolean
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number

@@ -178,6 +178,16 @@ describe('the log as JSON lines', () => {
   })
 })
 
+it.each([
+  ['json', /"worker":2,"msg":"request"/],
+  ['pretty', /^\d\d:\d\d:\d\d {2}worker 2 {2}200 POST/],
+] as const)('the log of a worker says which one it is: %s', async (format, expected) => {
+  const log = createLog({ clock }, { level: 'info', format, destination, worker: 2 })
+  log.request(finished)
+  await log.close()
+  expect(text()).toMatch(expected)
+})
+
 describe('the log for a person', () => {
   it('is one line a request', async () => {
     const log = open('pretty')

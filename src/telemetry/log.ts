@@ -24,6 +24,19 @@ export interface LogOptions {
   readonly format: 'json' | 'pretty'
   /** A file descriptor: 1 is stdout, 2 is stderr. */
   readonly destination: number
+  /** Which worker of a server with several writes it. */
+  readonly worker?: number | undefined
+}
+
+/** A server logs to stdout as configured; a command of the operator prints its data there, and logs its errors to stderr. */
+export function logOptionsOf(
+  { level, format }: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' },
+  purpose: 'server' | 'command',
+): LogOptions {
+  const chosen = format === 'auto' ? (process.stdout.isTTY ? 'pretty' : 'json') : format
+  return purpose === 'server'
+    ? { level, format: chosen, destination: 1 }
+    : { level: 'error', format: chosen, destination: 2 }
 }
 
 /** Under load one system call writes some hundred lines. A reader is behind by at most the flush interval. */
@@ -51,10 +64,12 @@ export function createLog({ clock }: { readonly clock: Clock }, options: LogOpti
       write('warn', { lines }, 'log lines were lost because the reader of the log did not read them'),
   })
   const lowest = RANKS[options.level]
-  const localTime = () => new Date(clock.now()).toTimeString().slice(0, 8)
+  const { worker } = options
+  const [jsonWorker, prettyWorker] = worker === undefined ? ['', ''] : [`"worker":${worker},`, `  worker ${worker}`]
+  const localTime = () => `${new Date(clock.now()).toTimeString().slice(0, 8)}${prettyWorker}`
   /** Level, time and message first, as readers of such logs expect. */
   const jsonLine = (level: WrittenLevel, line: { readonly msg: string }) => {
-    const head = `{"level":"${level}","time":"${new Date(clock.now()).toISOString()}",`
+    const head = `{"level":"${level}","time":"${new Date(clock.now()).toISOString()}",${jsonWorker}`
     return `${head}${JSON.stringify(line).slice(1)}\n`
   }
   const write = (level: WrittenLevel, facts: object, message: string) => {

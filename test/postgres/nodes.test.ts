@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { inviteFirstPerson, signUp } from '../../src/admin/invitations.ts'
+import { signUp as signUpBody } from '../../src/contract/people.ts'
 import { chatIn, type Item, shortly, toolMessagesOf } from '../e2e/reasoning/loops.ts'
 import type { ReasoningServer } from '../e2e/reasoning/reasoning-server.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
 import { responsesAnswer } from '../fakes/responses-answers.ts'
+import { PASSWORD } from '../support/console-session.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { answerOf, chat, get, hello, send } from '../support/send-chat.ts'
 import { useDatabaseOf } from '../support/server-on-postgres.ts'
@@ -103,6 +106,20 @@ describe.skipIf(!postgres)('two nodes on one PostgreSQL', () => {
     expect(rest.split('\n\n').filter((frame) => frame.includes('"sequence_number"'))).toEqual(frames.slice(3))
     const next = { model: 'swift', input: 'and again', previous_response_id: id }
     expect((await answerOf(await send(node(1), account, next, { path }))).status).toBe(200)
+  })
+
+  it('each have a link for the first person, and of two people with one each only one becomes an operator', async () => {
+    const links = [0, 1].map(async (number) => (await inviteFirstPerson(node(number).app.operations.people))!.code)
+    const codes = await Promise.all(links)
+    const client = { address: '127.0.0.1', agent: 'test' }
+    const outcomes = await Promise.all(
+      codes.map((code, number) => {
+        const body = signUpBody.parse({ code, password: PASSWORD, email: `user${number}@example.com` })
+        return signUp(node(number).app.operations.people, body, client)
+      }),
+    )
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['done', 'refused'])
+    expect(await query(node(0), 'SELECT count(*) AS people FROM people WHERE row > 0')).toEqual([{ people: 1 }])
   })
 
   it('record a price once, also when they start at once', async () => {

@@ -17,6 +17,7 @@ import { done, ifDone, type Outcome, refuseOperation } from '../../admin/outcome
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
 import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
+import { statusOfAll } from '../../admin/server-status.ts'
 import { type Client, endSession, listSessions, type SignedIn, signOut } from '../../admin/sessions.ts'
 import { changePassword, confirmPassword, signIn } from '../../admin/sign-in.ts'
 import { exportStatement, walletStatement } from '../../admin/statement.ts'
@@ -231,7 +232,7 @@ const operatorHandlers = (services: ConsoleServices) =>
     'GET /operate/requests/:request': (_request, { params }) => findAnyRequest(services, params.request),
     'GET /operate/audit': (_request, { query }) => listAudit(services, query),
     async 'GET /operate/system'() {
-      const status = services.status()
+      const status = await statusOfAll(services)
       if (!status.running) return refuseOperation('unknown_operation', 'No server runs here.')
       const { version, node, driver, data, config, started_at, ledger_available } = status
       const { requests_running, requests_served } = status

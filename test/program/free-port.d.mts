@@ -1,0 +1,3 @@
+import type { Random } from './random.mjs'
+
+export function findFreePort(random: Pick<Random, 'below'>): Promise<number>

@@ -1,0 +1,5 @@
+export interface Random {
+  below(count: number): number
+}
+
+export function createRandom(seed: number): Random

@@ -21,6 +21,8 @@ const E2E_SETUP = [
 /** They start the program in processes of its own or take seconds of CPU time: too long for every `npm test`. */
 const LONG = ['src/**/*.long.test.ts', 'test/**/*.long.test.ts']
 
+const LONG_ON_POSTGRES = ['test/postgres/**/*.long.test.ts']
+
 /**
  * The suites: `unit` (beside the code, stream fuzzing, translation gaps), `console`, `conventions` (layout, docs, scripts), `e2e` (the real
  * server on a real database), `long` (unit and e2e tests that take long, NAME.long.test.ts), `sdks` (real clients), `browser` (the built
@@ -68,9 +70,9 @@ export default defineConfig({
         plugins: RUN_AS_BUILT,
         test: {
           name: 'e2e-postgres',
-          include: ['test/e2e/**/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts', 'test/postgres/**/*.long.test.ts'],
           // These copy, damage or restore the files of a data folder, or set its clock.
-          exclude: [...LONG, 'test/e2e/restore/**', 'test/e2e/lessons/the-ledger-stays-balanced.test.ts'],
+          exclude: ['test/e2e/**/*.long.test.ts', 'test/e2e/restore/**', 'test/e2e/lessons/the-ledger-stays-balanced.test.ts'],
           globalSetup: ['test/support/provide-postgres.ts'],
           ...SHARED,
           ...PATIENCE,
@@ -83,6 +85,7 @@ export default defineConfig({
         test: {
           name: 'long',
           include: LONG,
+          exclude: LONG_ON_POSTGRES,
           ...SHARED,
           ...PATIENCE,
           server: BUILT_FILES,
@@ -105,6 +108,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: ['test/postgres/**/*.test.ts'],
+          exclude: LONG_ON_POSTGRES,
           globalSetup: ['test/support/provide-postgres.ts'],
           ...SHARED,
           ...PATIENCE,

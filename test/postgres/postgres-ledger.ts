@@ -1,10 +1,13 @@
 import pg from 'pg'
 import { inject } from 'vitest'
 import { installSchema } from '../../src/db/postgres/install.ts'
-import type { PostgresConnections } from '../../src/db/postgres/pool.ts'
+import type { PostgresConnections, PostgresPool } from '../../src/db/postgres/pool.ts'
 import { FUNCTIONS_SCHEMA, TABLES_SCHEMA } from '../../src/db/postgres/schema.ts'
+import type { VerifyReport } from '../../src/ledger/ledger.ts'
+import { proveOnPostgres } from '../../src/ledger/postgres/proof.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { type AccountRow, mintAccountId } from '../../src/model/ids.ts'
+import { ONE_STATEMENT_PROOF } from './one-statement-proof.ts'
 
 /** Undefined: this machine has no PostgreSQL, which the run has reported. */
 export const postgres = inject('postgres')
@@ -98,12 +101,16 @@ export async function createPostgresLedgerState(): Promise<PostgresLedgerState> 
       )
     },
     async violations() {
-      const { rows } = await pool.query('SELECT verify_books() AS report')
-      const checks: { name: string; violations: number }[] = rows[0].report.checks
-      return checks.filter(({ violations }) => violations > 0).map(({ name, violations }) => `${name}: ${violations}`)
+      const { rows } = await pool.query(ONE_STATEMENT_PROOF)
+      const proofs = [rows[0].report, await proveOnPostgres(pool as PostgresPool, { whole: true })]
+      return proofs.flatMap(brokenRules)
     },
     close: drop,
   }
 }
+
+/** With how often each is broken. */
+export const brokenRules = ({ checks }: Pick<VerifyReport, 'checks'>): string[] =>
+  checks.filter(({ violations }) => violations > 0).map(({ name, violations }) => `${name}: ${violations}`)
 
 const REAL_MICROS = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'

@@ -7,7 +7,7 @@ import type { NanoUsd } from '../../model/money.ts'
 import type { Batcher } from '../batcher.ts'
 import { createLedgerGate, type FindKeptFacts } from '../core.ts'
 import { openJournaledEnds } from '../journal.ts'
-import type { AccountStatusReport, CreditOutcome, Ledger, VerifyReport } from '../ledger.ts'
+import type { AccountStatusReport, CreditOutcome, Ledger } from '../ledger.ts'
 import { createMarkKeeper } from '../marks.ts'
 import type { PlanOutcome } from '../state/operator-commands.ts'
 import type { Claim, Subscription } from '../state/state.ts'
@@ -20,6 +20,7 @@ import {
   SOLVENT_MICROS,
   type TurnResults,
 } from './core.ts'
+import { proveOnPostgres } from './proof.ts'
 import { admitOnPostgres, recoverOnPostgres, replayOnPostgres, takeRequestOnPostgres } from './turns.ts'
 
 interface PostgresLedgerOptions {
@@ -81,12 +82,8 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
     get openHolds() {
       return core.open.size
     },
-    async audit() {
-      // Once, and beside the gate: a proof that takes long or fails says nothing about the ledger's own calls.
-      const once = { pool: deps.proofPool ?? deps.pool, retryMs: 0 }
-      const report = await callLedger<Omit<VerifyReport, 'ok'>>(once, 'audit_books()', [])
-      return { ...report, ok: report.violations === 0 }
-    },
+    // Beside the gate: a proof that takes long or fails says nothing about the ledger's own calls.
+    audit: (options) => proveOnPostgres(deps.proofPool ?? deps.pool, options),
     async isWalletEmpty(account) {
       if ((core.solventUntil.get(account) ?? 0) > core.nowMicros()) return false
       const { balance } = await commands.accountStatus(account)

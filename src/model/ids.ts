@@ -27,8 +27,15 @@ export function mintRequestId(now: number, random: RandomBytes): RequestId {
   return `req_${encodeBase32(bytes)}` as RequestId
 }
 
-export const mintAccountId = (random: RandomBytes) => randomId('acct_', random) as AccountId
-export const mintKeyId = (random: RandomBytes) => randomId('key_', random) as KeyId
+/** The cell in which an account began: there is one. See docs/operate/cells.md. */
+const CELL = '0'
+
+/** The first character of the ids of accounts and keys names the cell; 125 random bits follow. */
+const idInCell = (prefix: string, random: RandomBytes): string =>
+  prefix + CELL + randomId(prefix, random).slice(prefix.length + CELL.length)
+
+export const mintAccountId = (random: RandomBytes) => idInCell('acct_', random) as AccountId
+export const mintKeyId = (random: RandomBytes) => idInCell('key_', random) as KeyId
 export const mintPersonId = (random: RandomBytes) => randomId('usr_', random) as PersonId
 export const mintSessionId = (random: RandomBytes) => randomId('ses_', random) as SessionId
 export const mintCodeId = (random: RandomBytes) => randomId('code_', random)

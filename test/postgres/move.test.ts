@@ -1,0 +1,215 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { copyFile, cp, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openApp } from '../../src/app/create-app.ts'
+import { createOperator } from '../../src/app/operator.ts'
+import { loadSettings } from '../../src/config/load-config.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { secureRandom } from '../../src/lib/random-id.ts'
+import { expectReplay, sendTurn } from '../e2e/idempotency/keyed.ts'
+import { fractionsFrom } from '../fixtures/lib/seeded-random.ts'
+import { chat } from '../support/send-chat.ts'
+import { respond } from '../support/send-responses.ts'
+import { postgresUrl, useDatabase } from '../support/server-on-postgres.ts'
+import { startServer, type TestServer } from '../support/start-server.ts'
+import { CONFIG, type Life, live, seen, startOnFiles } from './moves/filled-server.ts'
+import { bytesOf, configOf, createPlaces, move, moved, rowsOf } from './moves/moving.ts'
+import { postgres } from './postgres-ledger.ts'
+
+const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000_000)
+const KILLS = 6
+/** Tables of what no server of this test does. */
+const LEFT_EMPTY = new Set(['clock_corrections'])
+
+describe.skipIf(!postgres)('a ledger', () => {
+  const places = createPlaces()
+  let files: string
+  let node: string
+  let database: string
+  let life: Life
+  let before: Awaited<ReturnType<typeof seen>>
+
+  /** A node on the moved ledger, with the key ring as the command asks for it. */
+  const startNode = async (): Promise<TestServer> => {
+    useDatabase(database, node)
+    return startServer({ folder: node, config: CONFIG })
+  }
+
+  beforeAll(async () => {
+    files = await places.folder()
+    node = await places.folder()
+    database = await places.database()
+    const server = await startOnFiles(files)
+    life = await live(server)
+    before = await seen(server, life)
+    await server.close()
+    await copyFile(join(files, 'keyring.json'), join(node, 'keyring.json'))
+  })
+  afterAll(() => places.clear())
+
+  it('moves from its folder into PostgreSQL, and the folder is not changed', async () => {
+    const bytes = await bytesOf(files)
+    const report = await moved(files, postgresUrl(database))
+    expect(report.tables.filter(({ equal }) => !equal)).toEqual([])
+    expect(report.checks.filter(({ violations }) => violations > 0)).toEqual([])
+    expect(report.ok).toBe(true)
+    expect(report.tables.filter(({ rows }) => rows === 0).map(({ table }) => table)).toEqual([...LEFT_EMPTY])
+    expect(report.next.join()).toContain('keyring.json')
+    expect(await bytesOf(files)).toBe(bytes)
+  })
+
+  it('moves back into a new folder with the same rows and its key ring', async () => {
+    const back = await places.folder()
+    const report = await moved(node, back, database)
+    expect(report).toMatchObject({ ok: true, from: 'postgres', to: 'sqlite' })
+    const [first, last] = [rowsOf(files), rowsOf(back)]
+    for (const [table, rows] of Object.entries(first)) expect(last[table], table).toEqual(rows)
+    const server = await startOnFiles(back)
+    expect(await seen(server, life)).toEqual(before)
+    expect((await server.operate('db.verify', {})).ok).toBe(true)
+    await server.close()
+  })
+
+  it('is served from PostgreSQL as before', async () => {
+    const server = await startNode()
+    const { wallet, builder, capped, replayed, response, code } = life
+    expect(await seen(server, life)).toEqual(before)
+    for (const { key, body, answer } of replayed)
+      expectReplay(await sendTurn(server, { key: wallet.key, idempotencyKey: key }, body), answer)
+    expect(await server.operate('wallet.show', { account: wallet.id })).toEqual(before.wallets[0])
+    expect((await respond(server, wallet, { previous_response_id: response.id })).status).toBe(200)
+    const headers = { authorization: `Bearer ${wallet.key}` }
+    const again = await fetch(`${server.baseUrl}/responses/${response.id}?stream=true`, { headers })
+    expect(await again.text()).toBe(response.stream)
+    for (const key of [wallet.key, capped, builder]) expect((await chat(server, { key })).status).toBe(200)
+    await server.operate('codes.redeem', { account: wallet.id, code })
+    const { id } = await server.operate('accounts.create', { email: 'new@example.com' })
+    await server.operate('plans.assign', { account: id, plan: 'wide' })
+    const { key } = await server.operate('keys.create', { account: id, kind: 'builder', name: 'new' })
+    expect((await chat(server, { key })).status).toBe(200)
+    const report = await server.operate('db.verify', {})
+    expect(report.checks.filter(({ violations }) => violations > 0)).toEqual([])
+    const later = await seen(server, life)
+    await server.close()
+
+    const back = await places.folder()
+    expect(await moved(node, back, database)).toMatchObject({ ok: true })
+    const last = await startOnFiles(back)
+    expect(await seen(last, life)).toEqual(later)
+    expect((await chat(last, { key })).status).toBe(200)
+    expect((await last.operate('db.verify', {})).ok).toBe(true)
+    await last.close()
+  })
+
+  it('is not moved while a server runs on it', async () => {
+    const copy = await places.folder()
+    await cp(files, copy, { recursive: true })
+    const server = await startOnFiles(copy)
+    expect(await move(copy, postgresUrl(await places.database()))).toMatchObject({ kind: 'refused' })
+    await server.close()
+    const running = await startNode()
+    const target = await places.folder()
+    expect(await move(node, target, database)).toMatchObject({
+      kind: 'refused',
+      message: expect.stringMatching(/1 nodes or commands use this PostgreSQL.*Stop all nodes/),
+    })
+    await running.close()
+    expect(await readdir(target)).toEqual([])
+  })
+
+  it('is not moved onto another one, nor with ends in its journal', async () => {
+    expect(await move(files, postgresUrl(database))).toMatchObject({
+      message: expect.stringMatching(/not empty: it has rows in accounts/),
+    })
+    expect(await move(node, files, database)).toMatchObject({ message: expect.stringMatching(/is there already/) })
+  })
+
+  /** Resolves to how long it took, and whether it was killed before its end. */
+  const moveInChild = async (args: readonly string[], killAfterMs = 60_000) => {
+    const began = performance.now()
+    const child = spawn(process.execPath, [MOVE_IN_CHILD, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
+    const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+    const [code, signal] = await once(child, 'exit')
+    clearTimeout(timer)
+    return { ms: performance.now() - began, code, isKilled: signal === 'SIGKILL' }
+  }
+  const startRefusal = (folder: string, storage?: 'sqlite'): Promise<string> =>
+    startServer({ folder, config: CONFIG, ...(storage && { storage }) }).then(
+      (server) => server.close().then(() => 'it started'),
+      (error: Error) => error.message,
+    )
+
+  it(`can be moved again when a move was killed (MILLRACE_SEED=${seed})`, { timeout: 180_000 }, async () => {
+    const dice = fractionsFrom(seed)
+    await configOf(files)
+    await configOf(node, database)
+    const { ms } = await moveInChild([files, postgresUrl(await places.database())])
+    const target = await places.database()
+    const [other, folder] = [await places.folder(), await places.folder()]
+    const told = { postgres: { killed: 0, refused: 0 }, folder: { killed: 0, refused: 0 } }
+    for (let kill = 0; kill < KILLS; kill++) {
+      const into = await moveInChild([files, postgresUrl(target)], ms * (0.2 + 0.8 * dice()))
+      useDatabase(target, other)
+      if (await isMarked(target)) {
+        told.postgres.refused += 1
+        expect(await startRefusal(other)).toMatch(/A ledger was being moved into this database/)
+      }
+      const out = await moveInChild([node, folder], ms * (0.2 + 0.6 * dice()))
+      if (existsSync(join(folder, 'ledger.db.moving'))) {
+        told.folder.refused += 1
+        expect(await startRefusal(folder, 'sqlite')).toMatch(/A ledger was being moved into/)
+        expect(await commandRefusal(folder)).toMatch(/A ledger was being moved into/)
+      }
+      told.postgres.killed += Number(into.isKilled)
+      told.folder.killed += Number(out.isKilled)
+      if (!into.isKilled || !out.isKilled) break
+    }
+    console.log(`seed ${seed}, a move takes ${Math.round(ms)} ms: ${JSON.stringify(told)}`)
+    if (await isMarked(target)) expect(await moved(files, postgresUrl(target))).toMatchObject({ ok: true })
+    if (!existsSync(join(folder, 'ledger.db'))) expect(await moved(node, folder, database)).toMatchObject({ ok: true })
+    const last = await places.folder()
+    await copyFile(join(files, 'keyring.json'), join(last, 'keyring.json'))
+    expect(await moved(last, join(last, 'files'), target)).toMatchObject({ ok: true })
+    expect(rowsOf(join(last, 'files'))).toEqual(rowsOf(files))
+    const server = await startOnFiles(folder)
+    expect((await server.operate('db.verify', {})).ok).toBe(true)
+    await server.close()
+  })
+})
+
+const MOVE_IN_CHILD = fileURLToPath(new URL('moves/move-in-child.mjs', import.meta.url))
+
+async function isMarked(database: string): Promise<boolean> {
+  const pool = new pg.Pool({ connectionString: postgresUrl(database), max: 1 })
+  try {
+    const { rows } = await pool.query("SELECT FROM millrace.meta WHERE name = 'moving'")
+    return rows.length > 0
+  } catch {
+    // Nothing is installed there yet.
+    return false
+  } finally {
+    await pool.end()
+  }
+}
+
+async function commandRefusal(folder: string): Promise<string> {
+  const operator = createOperator({
+    ...{
+      version: 'test',
+      node: process.version,
+      program: 'millrace',
+      clock: systemClock,
+      random: secureRandom,
+      openApp,
+    },
+    loadSettings: (place) => loadSettings({ environment: { HOME: folder }, cwd: folder }, place),
+    pause: () => Promise.resolve(),
+  })
+  const answer = await operator.call({ config: undefined, data: folder }, 'accounts.list', { limit: 1 })
+  return answer.kind === 'unreachable' ? answer.message : answer.kind
+}

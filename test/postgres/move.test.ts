@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, readdir } from 'node:fs/promises'
+import { copyFile, cp, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app/create-app.ts'
+import { findLedgerOfKeyring } from '../../src/app/key-ring.ts'
 import { createOperator } from '../../src/app/operator.ts'
 import { loadSettings } from '../../src/config/load-config.ts'
+import { openSettleJournal } from '../../src/db/settle-journal.ts'
+import { connect } from '../../src/db/sqlite/connection.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { expectReplay, sendTurn } from '../e2e/idempotency/keyed.ts'
@@ -122,20 +125,78 @@ describe.skipIf(!postgres)('a ledger', () => {
     expect(await readdir(target)).toEqual([])
   })
 
-  it('is not moved onto another one, nor with ends in its journal', async () => {
+  it('is not moved onto another one', async () => {
     expect(await move(files, postgresUrl(database))).toMatchObject({
       message: expect.stringMatching(/not empty: it has rows in accounts/),
     })
     expect(await move(node, files, database)).toMatchObject({ message: expect.stringMatching(/is there already/) })
+    expect(await move(files, node)).toMatchObject({ exit: 2, message: expect.stringMatching(/in a folder already/) })
+    expect(await move(node, postgresUrl(database), database)).toMatchObject({ exit: 2 })
   })
 
-  /** Resolves to how long it took, and whether it was killed before its end. */
-  const moveInChild = async (args: readonly string[], killAfterMs = 60_000) => {
-    const began = performance.now()
-    const child = spawn(process.execPath, [MOVE_IN_CHILD, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
-    const timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+  it('is not moved unless it is at rest, whole, and with its key', async () => {
+    const target = postgresUrl(await places.database())
+    const refusals: [RegExp, (folder: string) => Promise<unknown>][] = [
+      [/ledger\.db is in use, or was not closed/, (folder) => writeFile(join(folder, 'ledger.db-wal'), 'x')],
+      [/settles\.journal has 1 ends/, (folder) => addToJournal(folder)],
+      [/settles\.journal is damaged/, (folder) => writeFile(join(folder, 'settles.journal'), 'MRJ2')],
+      [/1 requests are still open/, (folder) => change(folder, OPEN_A_RECEIPT)],
+      [/content\.db does not belong to ledger\.db/, (folder) => change(folder, LOSE_RECEIPTS)],
+      [/was not written by this version/, (folder) => change(folder, "DELETE FROM migrations WHERE name LIKE '0010%'")],
+      [/clock of the target is behind/, (folder) => change(folder, AHEAD)],
+      [/spend caps as versions before 0\.1\.0/, (folder) => change(folder, OLD_CAP)],
+      [/keyring\.json is missing/, (folder) => rm(join(folder, 'keyring.json'))],
+      [/not in .*keyring\.json/, (folder) => change(folder, "UPDATE meta SET value = 'x' WHERE name = 'sealed_by'")],
+      [/There is no ledger in/, (folder) => rm(join(folder, 'ledger.db'))],
+    ]
+    for (const [message, disturb] of refusals) {
+      const folder = await places.folder()
+      await cp(files, folder, { recursive: true })
+      await disturb(folder)
+      expect(await move(folder, target)).toMatchObject({ kind: 'refused', message: expect.stringMatching(message) })
+    }
+  })
+
+  it('moves without content.db too, of which only the totals are counted again', async () => {
+    const folder = await places.folder()
+    await cp(files, folder, { recursive: true })
+    await rm(join(folder, 'content.db'))
+    const report = await moved(folder, postgresUrl(await places.database()))
+    expect(report.ok).toBe(true)
+    expect(report.tables.find(({ table }) => table === 'answers')).toMatchObject({ rows: 0 })
+  })
+
+  it('is not taken for moved when a row differs or the books do not balance', async () => {
+    const folder = await places.folder()
+    await cp(files, folder, { recursive: true })
+    await change(folder, 'UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = 3')
+    const target = await places.database()
+    const report = await moved(folder, postgresUrl(target))
+    expect(report.ok).toBe(false)
+    expect(report.tables.every(({ equal }) => equal)).toBe(true)
+    expect(report.checks.filter(({ violations }) => violations > 0)).toMatchObject([
+      { name: 'posted is the sum of entries' },
+    ])
+    expect(await isMarked(target)).toBe(true)
+    expect(await moved(files, postgresUrl(target))).toMatchObject({ ok: true })
+  })
+
+  /** Killed so long after its start, or after it began to copy. Resolves to how long it copied, and whether it was killed. */
+  const moveInChild = async (
+    args: readonly string[],
+    kill?: { readonly from: 'start' | 'copy'; readonly ms: number },
+  ) => {
+    const child = spawn(process.execPath, [MOVE_IN_CHILD, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const killLater = (from: 'start' | 'copy') =>
+      kill?.from === from && void setTimeout(() => child.kill('SIGKILL'), kill.ms).unref()
+    let began = performance.now()
+    killLater('start')
+    child.stdout.setEncoding('utf8').on('data', (step: string) => {
+      if (!step.includes('Copying')) return
+      began = performance.now()
+      killLater('copy')
+    })
     const [code, signal] = await once(child, 'exit')
-    clearTimeout(timer)
     return { ms: performance.now() - began, code, isKilled: signal === 'SIGKILL' }
   }
   const startRefusal = (folder: string, storage?: 'sqlite'): Promise<string> =>
@@ -149,17 +210,21 @@ describe.skipIf(!postgres)('a ledger', () => {
     await configOf(files)
     await configOf(node, database)
     const { ms } = await moveInChild([files, postgresUrl(await places.database())])
+    const moment = (kill: number) =>
+      kill % 3 === 2
+        ? ({ from: 'start', ms: 1000 * dice() } as const)
+        : ({ from: 'copy', ms: 0.8 * ms * dice() } as const)
     const target = await places.database()
     const [other, folder] = [await places.folder(), await places.folder()]
     const told = { postgres: { killed: 0, refused: 0 }, folder: { killed: 0, refused: 0 } }
     for (let kill = 0; kill < KILLS; kill++) {
-      const into = await moveInChild([files, postgresUrl(target)], ms * (0.2 + 0.8 * dice()))
+      const into = await moveInChild([files, postgresUrl(target)], moment(kill))
       useDatabase(target, other)
       if (await isMarked(target)) {
         told.postgres.refused += 1
         expect(await startRefusal(other)).toMatch(/A ledger was being moved into this database/)
       }
-      const out = await moveInChild([node, folder], ms * (0.2 + 0.6 * dice()))
+      const out = await moveInChild([node, folder], moment(kill))
       if (existsSync(join(folder, 'ledger.db.moving'))) {
         told.folder.refused += 1
         expect(await startRefusal(folder, 'sqlite')).toMatch(/A ledger was being moved into/)
@@ -169,7 +234,8 @@ describe.skipIf(!postgres)('a ledger', () => {
       told.folder.killed += Number(out.isKilled)
       if (!into.isKilled || !out.isKilled) break
     }
-    console.log(`seed ${seed}, a move takes ${Math.round(ms)} ms: ${JSON.stringify(told)}`)
+    console.log(`seed ${seed}, a move copies for ${Math.round(ms)} ms: ${JSON.stringify(told)}`)
+    expect(told.postgres.refused + told.folder.refused).toBeGreaterThan(1)
     if (await isMarked(target)) expect(await moved(files, postgresUrl(target))).toMatchObject({ ok: true })
     if (!existsSync(join(folder, 'ledger.db'))) expect(await moved(node, folder, database)).toMatchObject({ ok: true })
     const last = await places.folder()
@@ -181,6 +247,28 @@ describe.skipIf(!postgres)('a ledger', () => {
     await server.close()
   })
 })
+
+const OPEN_A_RECEIPT = `INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
+    output_cap, output_bound, input_estimate, opened_at) VALUES ('req_open', 1, 1, 'wallet', 'open', 'swift', 1, '[101]', 0, 1, 1, 1, 1)`
+const AHEAD =
+  "INSERT INTO marks (node, at, packed) VALUES (1, 4000000000000, '') ON CONFLICT DO UPDATE SET at = excluded.at"
+const LOSE_RECEIPTS = 'DELETE FROM receipts WHERE row > 5'
+const OLD_CAP = `INSERT INTO buckets (unit, kind, account, subject, period_start, period_end, closed_at)
+  VALUES ('cap', 'cap', 1, 'cap:1:day', 1, 2, 2)`
+
+async function change(folder: string, sql: string): Promise<void> {
+  const file = connect(join(folder, 'ledger.db'))
+  file.exec(sql)
+  file.close()
+}
+
+async function addToJournal(folder: string): Promise<void> {
+  const path = join(folder, 'settles.journal')
+  const ledger = findLedgerOfKeyring(folder)!
+  const journal = await openSettleJournal({ path, ledger, now: () => 0 })
+  expect(await journal.append('req_1 {}')).toBe(true)
+  await journal.close()
+}
 
 const MOVE_IN_CHILD = fileURLToPath(new URL('moves/move-in-child.mjs', import.meta.url))
 

@@ -9,6 +9,10 @@ const services = {
   ...{ program: 'millrace', cwd: folder, clock: systemClock, mayLoseCommits: true },
   loadSettings: (flags) => loadSettings(context, flags),
 }
-const outcome = await moveLedger(services, { config: 'move.yaml', data: '.' }, { to, onStep() {} })
+const outcome = await moveLedger(
+  services,
+  { config: 'move.yaml', data: '.' },
+  { to, onStep: (step) => console.log(step) },
+)
 if (outcome.kind === 'refused') console.error(outcome.message)
 process.exitCode = outcome.kind === 'done' && outcome.report.ok ? 0 : 1

@@ -13,7 +13,7 @@ import {
 import type { Config } from '../config/config.ts'
 import type { SettingsOutcome } from '../config/load-config.ts'
 import { compareTables, copyTables, type MoveSource, type MoveTarget } from '../db/move/move.ts'
-import { MoveRefused } from '../db/move/refused.ts'
+import { MoveRefused, refuseJournaled } from '../db/move/refused.ts'
 import { PostgresUnusable } from '../db/postgres/install.ts'
 import { DatabaseLocked, describeTrouble } from '../db/sqlite/failure.ts'
 import { verifyLedgerState } from '../ledger/verify.ts'
@@ -103,6 +103,7 @@ async function run(services: MoveServices, move: Move, { onStep }: MoveRequest):
 async function openSource({ config, data }: Move): Promise<MoveSource> {
   const { database } = config.storage
   if (database.kind === 'postgres') {
+    await refuseJournaled(data)
     const { openPostgresSource } = await import('../db/move/postgres-side.ts')
     return openPostgresSource({ url: database.url, named: 'storage.database' })
   }

@@ -82,8 +82,8 @@ async function refuseLiveNodes({ text }: Connected): Promise<void> {
   const [found] = await text.query(LIVE_NODES, [], 'ledger')
   if (found?.[0] === '0') return
   throw new MoveRefused(
-    `${found?.[0]} nodes or commands use this PostgreSQL: a lease lasts for another ${found?.[1]} s. Stop all nodes, and try again. ` +
-      'A node that was killed counts until its lease has ended.',
+    `This PostgreSQL is in use (nodes and commands: ${found?.[0]}; the last lease ends in ${found?.[1]} s). ` +
+      'Stop all nodes, and try again. A node that was killed counts until its lease has ended.',
   )
 }
 
@@ -102,7 +102,7 @@ export async function openPostgresSource(where: Place): Promise<MoveSource> {
     const open = await onlyValue(connected, `SELECT count(*)::text FROM ${place('receipts')} WHERE state = 'open'`)
     if (open !== '0')
       throw new MoveRefused(
-        `${open} requests are still open. Start a node, which ends them when their leases are over, stop it, and try again.`,
+        `There are open requests (${open}). Start a node, which ends them when their leases are over, stop it, and try again.`,
       )
     return {
       kind: 'postgres',

@@ -10,7 +10,6 @@ import { findLedgerId, findMeta, findNewestMark, hasReached, SEALED_BY } from '.
 import { ledgerMigrations } from '../migrations/ledger-migrations.ts'
 import { unfinishedMove } from '../open-database.ts'
 import { findLatestLedgerTime } from '../receipts.ts'
-import { countJournaled } from '../settle-journal.ts'
 import type { SqlRow, SqlStore, SqlValue } from '../sql-store.ts'
 import { wasLeftOpen } from '../sqlite/check-integrity.ts'
 import { connect, type NativeConnection, openDriver, type SqliteDriver } from '../sqlite/connection.ts'
@@ -18,7 +17,7 @@ import { DatabaseLocked, sqliteCodeOf } from '../sqlite/failure.ts'
 import { isNewest, type Migration, migrate } from '../sqlite/migrate.ts'
 import type { LedgerTables } from '../tables.ts'
 import type { MoveSource, MoveTarget } from './move.ts'
-import { MoveRefused } from './refused.ts'
+import { MoveRefused, refuseJournaled, START_ONCE } from './refused.ts'
 import type { TextRow, Words } from './rows.ts'
 import type { ColumnKind, MovedTable } from './tables.ts'
 
@@ -87,8 +86,6 @@ function openToRead(path: string): ReadFile {
     },
   }
 }
-
-const START_ONCE = 'Start the server there once and stop it, and try again.'
 
 /** Reads a data folder on which nothing runs. */
 export async function openSqliteSource(folder: string): Promise<MoveSource> {
@@ -160,14 +157,11 @@ const count = async (store: SqlStore, from: string): Promise<number> =>
 
 /** The rows have to be at rest, and of a kind that PostgreSQL has too. */
 async function refuseOpenEnds(ledger: SqlStore, folder: string): Promise<void> {
-  const journaled = await countJournaled(join(folder, 'settles.journal'))
-  if (journaled === 'damaged') throw new MoveRefused(`settles.journal is damaged. ${START_ONCE}`)
-  if (journaled > 0)
-    throw new MoveRefused(`settles.journal has ${journaled} ends that are not in the ledger yet. ${START_ONCE}`)
+  await refuseJournaled(folder)
   const open = await count(ledger, `receipts WHERE state = 'open'`)
   if (open > 0 || (await count(ledger, 'waiting_ends')) > 0)
     throw new MoveRefused(
-      `${open} requests are still open. ${START_ONCE} Requests of accounts that do not balance stay open: see db verify.`,
+      `There are open requests (${open}). ${START_ONCE} Requests of accounts that do not balance stay open: see db verify.`,
     )
   if ((await count(ledger, `buckets WHERE kind = 'cap'`)) + (await count(ledger, `transfers WHERE unit = 'cap'`)) > 0)
     throw new MoveRefused(

@@ -68,7 +68,7 @@ describe.skipIf(!postgres)('a ledger', () => {
 
   it('moves back into a new folder with the same rows and its key ring', async () => {
     const back = await places.folder()
-    const report = await moved(node, back, database)
+    const report = await moved(node, back, { database })
     expect(report).toMatchObject({ ok: true, from: 'postgres', to: 'sqlite' })
     const [first, last] = [rowsOf(files), rowsOf(back)]
     for (const [table, rows] of Object.entries(first)) expect(last[table], table).toEqual(rows)
@@ -101,7 +101,7 @@ describe.skipIf(!postgres)('a ledger', () => {
     await server.close()
 
     const back = await places.folder()
-    expect(await moved(node, back, database)).toMatchObject({ ok: true })
+    expect(await moved(node, back, { database })).toMatchObject({ ok: true })
     const last = await startOnFiles(back)
     expect(await seen(last, life)).toEqual(later)
     expect((await chat(last, { key })).status).toBe(200)
@@ -117,7 +117,7 @@ describe.skipIf(!postgres)('a ledger', () => {
     await server.close()
     const running = await startNode()
     const target = await places.folder()
-    expect(await move(node, target, database)).toMatchObject({
+    expect(await move(node, target, { database })).toMatchObject({
       kind: 'refused',
       message: expect.stringMatching(/in use \(nodes and commands: 1;.*Stop all nodes/),
     })
@@ -129,9 +129,9 @@ describe.skipIf(!postgres)('a ledger', () => {
     expect(await move(files, postgresUrl(database))).toMatchObject({
       message: expect.stringMatching(/not empty: it has rows in accounts/),
     })
-    expect(await move(node, files, database)).toMatchObject({ message: expect.stringMatching(/is there already/) })
+    expect(await move(node, files, { database })).toMatchObject({ message: expect.stringMatching(/is there already/) })
     expect(await move(files, node)).toMatchObject({ exit: 2, message: expect.stringMatching(/in a folder already/) })
-    expect(await move(node, postgresUrl(database), database)).toMatchObject({ exit: 2 })
+    expect(await move(node, postgresUrl(database), { database })).toMatchObject({ exit: 2 })
   })
 
   it('is not moved unless it is at rest, whole, and with its key', async () => {
@@ -208,7 +208,7 @@ describe.skipIf(!postgres)('a ledger', () => {
   it(`can be moved again when a move was killed (MILLRACE_SEED=${seed})`, { timeout: 180_000 }, async () => {
     const dice = fractionsFrom(seed)
     await configOf(files)
-    await configOf(node, database)
+    await configOf(node, { database })
     const { ms } = await moveInChild([files, postgresUrl(await places.database())])
     const moment = (kill: number) =>
       kill % 3 === 2
@@ -237,10 +237,11 @@ describe.skipIf(!postgres)('a ledger', () => {
     console.log(`seed ${seed}, a move copies for ${Math.round(ms)} ms: ${JSON.stringify(told)}`)
     expect(told.postgres.refused + told.folder.refused).toBeGreaterThan(1)
     if (await isMarked(target)) expect(await moved(files, postgresUrl(target))).toMatchObject({ ok: true })
-    if (!existsSync(join(folder, 'ledger.db'))) expect(await moved(node, folder, database)).toMatchObject({ ok: true })
+    if (!existsSync(join(folder, 'ledger.db')))
+      expect(await moved(node, folder, { database })).toMatchObject({ ok: true })
     const last = await places.folder()
     await copyFile(join(files, 'keyring.json'), join(last, 'keyring.json'))
-    expect(await moved(last, join(last, 'files'), target)).toMatchObject({ ok: true })
+    expect(await moved(last, join(last, 'files'), { database: target })).toMatchObject({ ok: true })
     expect(rowsOf(join(last, 'files'))).toEqual(rowsOf(files))
     const server = await startOnFiles(folder)
     expect((await server.operate('db.verify', {})).ok).toBe(true)

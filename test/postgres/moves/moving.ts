@@ -34,15 +34,21 @@ export function createPlaces() {
   }
 }
 
-export const configOf = async (folder: string, database?: string): Promise<void> =>
+export interface MoveFrom {
+  /** Undefined: from the files of the folder. */
+  readonly database?: string | undefined
+  readonly config?: string
+}
+
+export const configOf = (folder: string, { database, config = CONFIG }: MoveFrom = {}): Promise<void> =>
   writeFile(
     join(folder, 'move.yaml'),
-    database === undefined ? CONFIG : `${CONFIG}storage: { database: "${postgresUrl(database)}" }\n`,
+    database === undefined ? config : `${config}storage: { database: "${postgresUrl(database)}" }\n`,
   )
 
-/** As the command does, without fsync. From the files of a folder, or from a database. */
-export async function move(folder: string, to: string, database?: string): Promise<MoveOutcome> {
-  await configOf(folder, database)
+/** As the command does, without fsync. */
+export async function move(folder: string, to: string, from?: MoveFrom): Promise<MoveOutcome> {
+  await configOf(folder, from)
   const context = { environment: { HOME: folder }, cwd: folder }
   const services = {
     ...{ program: 'millrace', cwd: folder, clock: systemClock, mayLoseCommits: true },

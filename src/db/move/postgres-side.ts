@@ -36,13 +36,14 @@ const WORDS: Words = {
   ordered: ({ name, kind }: MovedColumn) => (kind === 'text' ? `${quoted(name)} COLLATE "C"` : quoted(name)),
 }
 
+const LOCK_NOT_AVAILABLE = '55P03'
+
 /** The user or the server may have shorter ones. A move takes as long as it needs. */
 const NO_TIMEOUTS = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
   SET LOCAL search_path = pg_catalog`
 
 interface Connected {
   readonly client: pg.Client
-  readonly types: pg.CustomTypesConfig
   readonly text: TextDatabase
   close(): Promise<void>
 }
@@ -67,7 +68,7 @@ async function connect({ url, named }: Place): Promise<Connected> {
   })
   const query = async (text: string, values: readonly string[]) =>
     (await client.query({ text, values: [...values], rowMode: 'array' })).rows as TextRow[]
-  return { client, types, text: { words: WORDS, query }, close: () => client.end().catch(() => {}) }
+  return { client, text: { words: WORDS, query }, close: () => client.end().catch(() => {}) }
 }
 
 const onlyValue = async ({ text }: Connected, sql: string, ...values: string[]): Promise<string | null | undefined> =>
@@ -128,7 +129,8 @@ async function lockForReading({ client }: Connected): Promise<void> {
     if (Number(rows[0]?.value) === TABLE_CHANGES.length) return
   } catch (error) {
     const { code } = error as { code?: string }
-    if (code === '55P03') throw new MoveRefused('Something writes to this PostgreSQL. Stop all nodes, and try again.')
+    if (code === LOCK_NOT_AVAILABLE)
+      throw new MoveRefused('Something writes to this PostgreSQL. Stop all nodes, and try again.')
     if (code !== '42P01' && code !== '3F000') throw error
   }
   throw new MoveRefused(
@@ -179,6 +181,10 @@ export async function openPostgresTarget(options: TargetOptions): Promise<MoveTa
     }
   } catch (error) {
     await close()
+    if ((error as { code?: string }).code === LOCK_NOT_AVAILABLE)
+      throw new MoveRefused(
+        'Something else uses the target, perhaps a move that was just killed. Try again in a minute.',
+      )
     throw error instanceof MoveRefused ? error : unusable(error, options.named)
   }
 }

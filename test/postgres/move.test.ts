@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { copyFile, cp, readdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -260,6 +260,10 @@ describe.skipIf(!postgres)('a ledger', () => {
     })
     if (!existsSync(join(folder, 'ledger.db')))
       expect(await moved(node, folder, { database })).toMatchObject({ ok: true })
+    // Killed between its last two steps.
+    await rename(join(folder, 'ledger.db'), join(folder, 'ledger.db.moving'))
+    expect(await startRefusal(folder, 'sqlite')).toMatch(/A ledger was being moved into/)
+    expect(await moved(node, folder, { database })).toMatchObject({ ok: true })
     const server = await startOnFiles(folder)
     expect((await server.operate('db.verify', {})).ok).toBe(true)
     await server.close()
@@ -269,7 +273,7 @@ describe.skipIf(!postgres)('a ledger', () => {
 const OPEN_A_RECEIPT = `INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
     output_cap, output_bound, input_estimate, opened_at) VALUES ('req_open', 1, 1, 'wallet', 'open', 'swift', 1, '[101]', 0, 1, 1, 1, 1)`
 const AHEAD =
-  "INSERT INTO marks (node, at, packed) VALUES (1, 4000000000000, '') ON CONFLICT DO UPDATE SET at = excluded.at"
+  "INSERT INTO marks (node, at, packed) VALUES (1, 4000000000000, x'') ON CONFLICT DO UPDATE SET at = excluded.at"
 const LOSE_RECEIPTS = 'DELETE FROM receipts WHERE row > 5'
 const OLD_CAP = `INSERT INTO buckets (unit, kind, account, subject, period_start, period_end, closed_at)
   VALUES ('cap', 'cap', 1, 'cap:1:day', 1, 2, 2)`

@@ -58,19 +58,25 @@ export async function moveLedger(services: MoveServices, place: Place, request: 
         ? 'The ledger is in PostgreSQL already (storage.database). --to takes a folder.'
         : 'The ledger is in a folder already. --to takes postgres://user:password@host/name. To move a folder, stop the server and copy it whole.',
     )
-  if (await isServed(data)) return refused(EXIT.cannotBind, await describeHolder(data, services.program))
+  if (await isServed(data)) return inUse(services, data)
   if (!toPostgres && /^\w+:\/\//.test(request.to)) return refused(EXIT.usage, '--to takes a folder or postgres://…')
   const folder = toPostgres ? undefined : resolve(services.cwd, request.to)
   try {
     return await run(services, { config, data, folder, to: request.to }, request)
   } catch (error) {
     if (error instanceof MoveRefused || error instanceof PostgresUnusable) return refused(EXIT.failure, error.message)
-    if (error instanceof DatabaseLocked) return refused(EXIT.cannotBind, await describeHolder(data, services.program))
+    if (error instanceof DatabaseLocked) return inUse(services, data)
     const trouble = describeTrouble(folder ?? data, error)
     if (trouble !== undefined) return refused(EXIT.failure, trouble)
     throw error
   }
 }
+
+const inUse = async ({ program }: MoveServices, data: string): Promise<MoveOutcome> =>
+  refused(
+    EXIT.cannotBind,
+    `A ledger moves while nothing runs on it: stop the server first. ${await describeHolder(data, program)}`,
+  )
 
 async function run(services: MoveServices, move: Move, { onStep }: MoveRequest): Promise<MoveOutcome> {
   onStep('Opening both sides')

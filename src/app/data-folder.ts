@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { unfinishedMove } from '../db/open-database.ts'
 import type { JournalFindings } from '../db/settle-journal.ts'
 import { ASIDE_NAME, type QuarantineReason } from '../lib/files.ts'
 import type { ContentFound, WorkerPlace } from './app.ts'
@@ -24,7 +25,9 @@ const LEDGER_FILES = ['content.db', 'settles.journal']
 
 /** Whether the folder has a ledger, or traces of one. */
 export const hasLedger = (data: string): boolean =>
-  ['ledger.db', 'keyring.json', ...LEDGER_FILES].some((name) => existsSync(join(data, name)))
+  ['ledger.db', unfinishedMove('ledger.db'), 'keyring.json', ...LEDGER_FILES].some((name) =>
+    existsSync(join(data, name)),
+  )
 
 /** The files of a ledger in the data folder, whether or not ledger.db is there. */
 export function filesOfLedger(data: string): string[] {

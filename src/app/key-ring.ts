@@ -4,7 +4,7 @@ import { type FileHandle, link, lstat, open, readFile, rm } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { parseSecrets } from '../config/server-schema.ts'
-import { addMeta, findMeta } from '../db/meta.ts'
+import { addMeta, findMeta, SEALED_BY } from '../db/meta.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { deriveKey } from '../lib/crypto.ts'
@@ -214,9 +214,6 @@ export interface DatabaseKeyring extends Keyring {
 type KeyringCheck =
   | { readonly kind: 'ours'; readonly keyring: DatabaseKeyring }
   | { readonly kind: 'refused'; readonly message: string }
-
-/** The id of the founding key. */
-const SEALED_BY = 'sealed_by'
 
 /**
  * Finds the key that this database was begun with; a new database records the primary one. Without it every API key would be

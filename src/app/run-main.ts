@@ -63,6 +63,8 @@ function cliDeps(context: MainContext): CliServices {
       }
     },
     upstreams: createUpstreams(common),
+    moveLedger: async (place, request) =>
+      (await import('./move-ledger.ts')).moveLedger({ ...common, cwd: context.cwd }, place, request),
     checkConfig: (place) => checkConfig(configSources(context, place)),
     writeTemplate: (path, mode) => writeTemplate(context.cwd, path, mode),
     versions,

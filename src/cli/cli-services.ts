@@ -84,6 +84,29 @@ export type FromConfig<Value> =
   /** The configuration is invalid, or lacks a name. */
   | { readonly kind: 'invalid'; readonly message: string }
 
+export interface MoveRequest {
+  /** A folder or `postgres://…`. */
+  readonly to: string
+  /** What begins now, for those who wait. */
+  onStep(step: string): void
+}
+
+export interface MoveReport {
+  /** Whether all tables are equal and the ledger in the new place balances. Only then it can be used. */
+  readonly ok: boolean
+  readonly from: 'sqlite' | 'postgres'
+  readonly to: 'sqlite' | 'postgres'
+  readonly tables: readonly { readonly table: string; readonly rows: number; readonly equal: boolean }[]
+  /** The proof of the ledger in the new place. */
+  readonly checks: readonly { readonly name: string; readonly violations: number }[]
+  /** What the operator does next. */
+  readonly next: readonly string[]
+}
+
+export type MoveOutcome =
+  | { readonly kind: 'done'; readonly report: MoveReport }
+  | { readonly kind: 'refused'; readonly exit: ExitCode; readonly message: string }
+
 /** The services of the command line, built by `app`. */
 export interface CliServices {
   readonly terminal: Terminal
@@ -97,6 +120,7 @@ export interface CliServices {
     readonly json: unknown
   }
   readonly upstreams: Upstreams
+  readonly moveLedger: (place: Place, request: MoveRequest) => Promise<MoveOutcome>
   /** Writes the commented template. An existing file is kept unless `overwrite`. */
   readonly writeTemplate: (path: string, mode: { overwrite: boolean }) => Promise<InitOutcome>
   readonly versions: Versions

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 import type { ClockReport } from '../admin/ledger-maintenance.ts'
+import type { MoveOutcome, MoveReport } from './cli-services.ts'
 
 const report = (over: Partial<ClockReport>) =>
   done({
@@ -51,4 +52,43 @@ it('sets back or follows, but not both', async () => {
   expect(emitted.err).toMatch(/Nothing to do/)
   expect(asked.map(({ name }) => name)).toEqual(['db.clock.set-back', 'db.clock.follow'])
   expect(await run('db clock --follow --set-back')).toBe(2)
+})
+
+const moveReport = (over: Partial<MoveReport> = {}): MoveOutcome => ({
+  kind: 'done',
+  report: {
+    ...{ ok: true, from: 'sqlite', to: 'postgres', next: ['Set storage.database.'] },
+    tables: [
+      { table: 'accounts', rows: 3, equal: true },
+      { table: 'receipts', rows: 1_000_000, equal: over.ok !== false },
+    ],
+    checks: [{ name: 'held is the sum of open holds', violations: over.ok === false ? 2 : 0 }],
+    ...over,
+  },
+})
+
+it('shows each table that moved, whether it is equal, and what to do next', async () => {
+  const { emitted, run, moves } = commandLine({ moved: moveReport() })
+  expect(await run('db move --to postgres://db/millrace')).toBe(0)
+  expect(moves).toEqual(['postgres://db/millrace'])
+  expect(emitted.out).toMatch(/table +rows +equal\naccounts +3 +yes\nreceipts +1000000 +yes\n/)
+  expect(emitted.err).toMatch(/Copying …\n.*All rows are equal.*\nSet storage\.database\./s)
+  const json = commandLine({ moved: moveReport() })
+  await json.run('db move --to postgres://db/millrace --json')
+  expect(JSON.parse(json.emitted.out)).toMatchObject({
+    ok: true,
+    tables: [{ table: 'accounts', rows: 3, equal: true }, {}],
+  })
+  expect(json.emitted.err).toBe('')
+})
+
+it('ends with 1 when a table differs or the ledger does not balance, and with its reason when the move is refused', async () => {
+  const { emitted, run } = commandLine({ moved: moveReport({ ok: false }) })
+  expect(await run('db move --to folder')).toBe(1)
+  expect(emitted.out).toMatch(/receipts +1000000 +no/)
+  expect(emitted.err).toMatch(/Not moved: .*nothing starts on it.*\nheld is the sum of open holds: 2 violations/s)
+  const refused = commandLine({ moved: { kind: 'refused', exit: 4, message: 'It is in use.' } })
+  expect(await refused.run('db move --to folder')).toBe(4)
+  expect(refused.emitted.err).toContain('It is in use.')
+  expect(await refused.run('db move')).toBe(2)
 })

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { ClockReport } from '../admin/ledger-maintenance.ts'
 import type { ClockView } from '../admin/server-status.ts'
-import { EXIT } from './cli-services.ts'
-import type { CommandContext } from './command-context.ts'
+import { EXIT, type MoveReport } from './cli-services.ts'
+import type { CommandContext, Shown } from './command-context.ts'
 import { columnsOf, countOf, formatFacts, formatTable, type Style } from './format.ts'
 
 interface ClockOptions {
@@ -52,6 +52,36 @@ export function addDb(program: Command, context: CommandContext): void {
         }
       })
     })
+  addMove(db, context)
+}
+
+interface MoveOptions {
+  readonly to: string
+}
+
+function addMove(db: Command, context: CommandContext): void {
+  db.command('move')
+    .description('copy a stopped ledger with everything that belongs to it into PostgreSQL, or back into a folder')
+    .requiredOption('--to <target>', 'postgres://user:password@host/name, or a folder; it has to be empty')
+    .action(async ({ to }: MoveOptions) => {
+      const { terminal } = context.services
+      const onStep = (step: string) => context.json || terminal.err(`${step} …\n`)
+      const outcome = await context.services.moveLedger(context.place(), { to, onStep })
+      if (outcome.kind === 'refused') return context.fail(outcome.exit, outcome.message)
+      const { report } = outcome
+      if (!report.ok) context.end(EXIT.failure)
+      context.print(report, showMove(context.style, report))
+    })
+}
+
+function showMove(style: Style, { ok, tables, checks, next }: MoveReport): Shown {
+  const rows = tables.map(({ table, rows, equal }) => [table, String(rows), equal ? 'yes' : style.red('no')])
+  const broken = checks.filter(({ violations }) => violations > 0)
+  const data = formatTable(style, columnsOf('table', '>rows', 'equal'), rows)
+  if (ok) return { data, note: [style.green('All rows are equal, and the ledger balances.'), ...next, ''].join('\n') }
+  const violations = broken.map(({ name, violations }) => `${name}: ${countOf(violations, 'violation')}`)
+  const what = 'Not moved: the target differs or does not balance, and nothing starts on it. Nothing was changed here.'
+  return { data, note: [style.red(what), ...violations, ''].join('\n') }
 }
 
 const DID: Readonly<Record<ClockReport['did'], string>> = {

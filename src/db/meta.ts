@@ -1,6 +1,16 @@
 import type { SqlStore } from './sql-store.ts'
 import type { LedgerDb } from './tables.ts'
 
+/** The random id of the ledger. */
+export const LEDGER_ID = 'ledger_id'
+/** The id of the key that the ledger was begun with (app/key-ring.ts). */
+export const SEALED_BY = 'sealed_by'
+/** A move has not filled this database yet: nothing starts on it. */
+export const MOVING = 'moving'
+export const UNFINISHED_MOVE =
+  'Not all of it is here, so nothing starts on it. Run the same move again (db move, with the storage that it moves from); ' +
+  'until it has ended, keep using that storage.'
+
 export async function findMeta(db: LedgerDb, name: string): Promise<string | undefined> {
   const row = await db.selectFrom('meta').select('value').where('name', '=', name).executeTakeFirst()
   return row?.value
@@ -44,7 +54,7 @@ export interface LedgerMark {
 export const NO_MARK: LedgerMark = { receipt: 0, requestId: '', transfer: 0, transferAt: 0 }
 
 export async function findLedgerId(db: LedgerDb): Promise<string> {
-  const id = await findMeta(db, 'ledger_id')
+  const id = await findMeta(db, LEDGER_ID)
   if (id === undefined) throw new Error('ledger.db has lost its identity: restore it from a backup')
   return id
 }

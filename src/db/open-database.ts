@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Clock } from '../lib/clock.ts'
 import { createStoreDialect } from './kysely-dialect.ts'
-import { findLedgerId } from './meta.ts'
+import { findLedgerId, UNFINISHED_MOVE } from './meta.ts'
 import { ledgerMigrations } from './migrations/ledger-migrations.ts'
 import { findReceipt } from './receipts.ts'
 import { openSettleJournal } from './settle-journal.ts'
@@ -85,7 +85,12 @@ export async function knowsRequestOf(db: LedgerDb, record: string): Promise<bool
   return space < 0 || (await findReceipt(db, record.slice(0, space))) !== undefined
 }
 
+/** Where the files of a ledger are while it is moved into a folder. */
+export const unfinishedMove = (path: string): string => `${path}.moving`
+
 function refuseNewLedger({ path, ofEarlierLedger = [] }: DatabaseOptions): void {
+  if (existsSync(unfinishedMove(path)))
+    throw new LedgerUnusable(`A ledger was being moved into ${dirname(path)}. ${UNFINISHED_MOVE}`)
   if (ofEarlierLedger.length === 0) return
   const others = ofEarlierLedger.map((other) => basename(other)).join(', ')
   throw new LedgerUnusable(

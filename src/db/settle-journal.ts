@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Quarantined, quarantine, syncFolder } from '../lib/files.ts'
@@ -93,6 +93,17 @@ export async function takeRecords(into: SettleJournal, from: SettleJournal): Pro
   // A crash before this leaves them in both; what has ended already is not ended again.
   await from.clear(() => false)
   return records.length
+}
+
+/** How many records a journal has. The file is only read; without one there are none. */
+export async function countJournaled(path: string): Promise<number | 'damaged'> {
+  const whole = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (whole === undefined) return 0
+  const found = readJournal(whole)
+  return found === 'damaged' || found.damaged > 0 ? 'damaged' : found.records.length
 }
 
 type WholeOptions = Required<Pick<JournalOptions, 'bytes'>> & JournalOptions

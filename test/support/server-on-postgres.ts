@@ -38,6 +38,9 @@ const NAME_FILE = 'postgres-database'
 export const useDatabaseOf = async (other: string, folder: string): Promise<void> =>
   writeFileSync(join(folder, NAME_FILE), readFileSync(join(other, NAME_FILE), 'utf8'))
 
+/** A folder whose server uses this database. */
+export const useDatabase = (database: string, folder: string): void => writeFileSync(join(folder, NAME_FILE), database)
+
 /** The database of a data folder: that of an earlier server in it, or a new one. */
 export async function databaseOf(folder: string): Promise<string> {
   const file = join(folder, NAME_FILE)

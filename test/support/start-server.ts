@@ -63,6 +63,8 @@ export interface StartOptions {
   readonly clock?: 'goes' | 'still'
   /** How far the wall clock is ahead of the true time from the start on. */
   readonly stepped?: number
+  /** In files, also where the suite is on PostgreSQL. */
+  readonly storage?: 'sqlite'
   /** Another way to the database of the server than straight, as its owner. */
   readonly postgresUrl?: (database: string) => string
   /** What the house is built with instead of what it would take itself. */
@@ -80,7 +82,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     { config: 'millrace.yaml', data: '.', port: 0, logLevel: 'silent' },
   )
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
-  const database = onPostgres ? await databaseOf(folder) : undefined
+  const database = onPostgres && options.storage === undefined ? await databaseOf(folder) : undefined
   const settings =
     database === undefined ? loaded.settings : withStorage(loaded.settings, database, options.postgresUrl)
   const time = { ahead: 0, stepped: options.stepped ?? 0 }

@@ -247,7 +247,7 @@ const sentStreamsMigration: Migration = {
   statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],
 }
 
-const contentMigrations = [
+export const contentMigrations: readonly Migration[] = [
   ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
   ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
 ]

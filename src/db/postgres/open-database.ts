@@ -1,12 +1,12 @@
 import { Kysely } from 'kysely'
 import type pg from 'pg'
 import { createStoreDialect } from '../kysely-dialect.ts'
-import { findLedgerId } from '../meta.ts'
+import { findLedgerId, MOVING, UNFINISHED_MOVE } from '../meta.ts'
 import type { SqlStore } from '../sql-store.ts'
 import type { LedgerDb, LedgerTables } from '../tables.ts'
 import { installSchema, PostgresUnusable, tidyBuilds } from './install.ts'
 import type { PostgresConnections, PostgresPool } from './pool.ts'
-import { FUNCTIONS_SCHEMA } from './schema.ts'
+import { FUNCTIONS_SCHEMA, TABLES_SCHEMA } from './schema.ts'
 import { forgetSignals, listenToSignals, type Signal } from './signals.ts'
 import { createPostgresStore, storeTypes } from './sql-store.ts'
 
@@ -80,6 +80,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     const types = storeTypes(driver.types) as pg.CustomTypesConfig
     const ledgerPool = open('ledger')
     await installSchema(ledgerPool as PostgresConnections, options)
+    await refuseUnfinishedMove(ledgerPool as PostgresPool)
     const { rows } = await ledgerPool.query<{ version: string }>("SELECT current_setting('server_version') AS version")
     const name = `PostgreSQL ${rows[0]?.version.split(' ')[0]}`
     const store = (pool: pg.Pool, isolation: 'serializable' | 'read-committed') =>
@@ -133,8 +134,13 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
   }
 }
 
-/** Without the address, which may have a password in it. */
-function unusable(cause: unknown): unknown {
+async function refuseUnfinishedMove(pool: PostgresPool): Promise<void> {
+  const { rows } = await pool.query(`SELECT FROM ${TABLES_SCHEMA}.meta WHERE name = $1`, [MOVING])
+  if (rows.length > 0) throw new PostgresUnusable(`A ledger was being moved into this database. ${UNFINISHED_MOVE}`)
+}
+
+/** Without the address, which may have a password in it. `named` is where the operator wrote it. */
+export function unusable(cause: unknown, named = 'storage.database'): unknown {
   const { code, message } = cause as { code?: string; message?: string }
   switch (code) {
     case 'ECONNREFUSED':
@@ -142,19 +148,19 @@ function unusable(cause: unknown): unknown {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'ETIMEDOUT':
-      return new PostgresUnusable(`PostgreSQL cannot be reached (${code}). Check storage.database, and that it runs.`, {
+      return new PostgresUnusable(`PostgreSQL cannot be reached (${code}). Check ${named}, and that it runs.`, {
         cause,
       })
     case '28P01':
     case '28000':
-      return new PostgresUnusable('PostgreSQL refuses the user or the password of storage.database.', { cause })
+      return new PostgresUnusable(`PostgreSQL refuses the user or the password of ${named}.`, { cause })
     case '3D000':
-      return new PostgresUnusable('The database that storage.database names does not exist. Create it first.', {
+      return new PostgresUnusable(`The database that ${named} names does not exist. Create it first.`, {
         cause,
       })
     case '42501':
       return new PostgresUnusable(
-        `The user of storage.database lacks a right: ${message}. It must own its database, or start once as its owner.`,
+        `The user of ${named} lacks a right: ${message}. It must own its database, or start once as its owner.`,
         { cause },
       )
     default:

@@ -133,7 +133,8 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
     driver: database.file.driver,
     log,
     rules,
-    openServing: (facts) => openServing(services, consoleServicesOf(services, { ...operations, ...facts }), closing),
+    openServing: ({ version, status, listWorkers }) =>
+      openServing(services, consoleServicesOf(services, { ...operations, version, status, listWorkers }), closing),
     notices: notices.map(({ message }) => message),
     died,
     close: () => closing.close(),

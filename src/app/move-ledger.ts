@@ -15,7 +15,9 @@ import type { SettingsOutcome } from '../config/load-config.ts'
 import { compareTables, copyTables, type MoveSource, type MoveTarget } from '../db/move/move.ts'
 import { MoveRefused, refuseJournaled } from '../db/move/refused.ts'
 import { PostgresUnusable } from '../db/postgres/install.ts'
+import type { PostgresPool } from '../db/postgres/pool.ts'
 import { DatabaseLocked, describeTrouble } from '../db/sqlite/failure.ts'
+import { proveOnPostgres } from '../ledger/postgres/proof.ts'
 import { verifyLedgerState } from '../ledger/verify.ts'
 import type { Clock } from '../lib/clock.ts'
 import { makeDataFolder, writePrivately } from '../lib/files.ts'
@@ -122,7 +124,8 @@ async function openSource({ config, data }: Move): Promise<MoveSource> {
 async function openTarget({ clock, mayLoseCommits }: MoveServices, { folder, to }: Move): Promise<MoveTarget> {
   if (folder === undefined) {
     const { openPostgresTarget } = await import('../db/move/postgres-side.ts')
-    return openPostgresTarget({ url: to, named: '--to', ...(mayLoseCommits === true && { mayLoseCommits }) })
+    const prove = (pool: PostgresPool) => proveOnPostgres(pool, { whole: true })
+    return openPostgresTarget({ url: to, named: '--to', prove, ...(mayLoseCommits === true && { mayLoseCommits }) })
   }
   await makeDataFolder(folder)
   const { openSqliteTarget } = await import('../db/move/sqlite-side.ts')

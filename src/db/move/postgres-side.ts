@@ -1,6 +1,5 @@
 import { Kysely } from 'kysely'
 import type pg from 'pg'
-import { proveOnPostgres } from '../../ledger/postgres/proof.ts'
 import { PERIOD_ROWS_FROM } from '../../ledger/state/state.ts'
 import { createStoreDialect } from '../kysely-dialect.ts'
 import { LEDGER_ID, MOVING, SEALED_BY } from '../meta.ts'
@@ -11,7 +10,7 @@ import type { PostgresConnections, PostgresPool } from '../postgres/pool.ts'
 import { TABLE_CHANGES, TABLE_NAMES, TABLES_SCHEMA } from '../postgres/schema.ts'
 import { createPostgresStore, storeTypes } from '../postgres/sql-store.ts'
 import type { LedgerTables } from '../tables.ts'
-import type { MoveSource, MoveTarget } from './move.ts'
+import type { BooksReport, MoveSource, MoveTarget } from './move.ts'
 import { MoveRefused } from './refused.ts'
 import type { TextDatabase, TextRow, Words } from './rows.ts'
 import { type ColumnKind, MADE_BY_SCHEMA, MOVED_TABLES, type MovedColumn, type MovedTable } from './tables.ts'
@@ -140,6 +139,8 @@ async function lockForReading({ client }: Connected): Promise<void> {
 }
 
 interface TargetOptions extends Place {
+  /** Verifies the ledger that these connections reach. */
+  readonly prove: (pool: PostgresPool) => Promise<BooksReport>
   readonly mayLoseCommits?: boolean
 }
 
@@ -170,7 +171,7 @@ export async function openPostgresTarget(options: TargetOptions): Promise<MoveTa
         Number(await onlyValue(connected, 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::text')),
       write: (table, { lines }) => writeLines(client, table, lines, node),
       derive: () => derive(client),
-      proveBooks: () => proveOnPostgres(pool, { whole: true }),
+      proveBooks: () => options.prove(pool),
       async finish() {
         await client.query(`DELETE FROM ${place('meta')} WHERE name = $1`, [MOVING])
         await client.query('COMMIT')

@@ -121,11 +121,16 @@ async function openSource({ config, data }: Move): Promise<MoveSource> {
   return openSqliteSource(data)
 }
 
-async function openTarget({ clock, mayLoseCommits }: MoveServices, { folder, to }: Move): Promise<MoveTarget> {
+async function openTarget({ clock, mayLoseCommits }: MoveServices, { config, folder, to }: Move): Promise<MoveTarget> {
   if (folder === undefined) {
     const { openPostgresTarget } = await import('../db/move/postgres-side.ts')
     const prove = (pool: PostgresPool) => proveOnPostgres(pool, { whole: true })
-    return openPostgresTarget({ url: to, named: '--to', prove, ...(mayLoseCommits === true && { mayLoseCommits }) })
+    return openPostgresTarget({
+      url: to,
+      named: '--to',
+      prove,
+      mayLoseCommits: mayLoseCommits ?? config.storage.mayLoseCommits,
+    })
   }
   await makeDataFolder(folder)
   const { openSqliteTarget } = await import('../db/move/sqlite-side.ts')

@@ -141,7 +141,7 @@ async function lockForReading({ client }: Connected): Promise<void> {
 interface TargetOptions extends Place {
   /** Verifies the ledger that these connections reach. */
   readonly prove: (pool: PostgresPool) => Promise<BooksReport>
-  readonly mayLoseCommits?: boolean
+  readonly mayLoseCommits: boolean
 }
 
 /**
@@ -193,7 +193,7 @@ async function install({ url, named, mayLoseCommits }: TargetOptions): Promise<v
   const pool = new driver.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5000 })
   pool.on('error', () => {})
   try {
-    await installSchema(pool as PostgresConnections, mayLoseCommits === undefined ? {} : { mayLoseCommits })
+    await installSchema(pool as PostgresConnections, { mayLoseCommits })
   } catch (error) {
     throw unusable(error, named)
   } finally {

@@ -65,6 +65,17 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     expect(await node.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - 9n, held: 0n })
   })
 
+  it('a slice of a shared limit is asked for again, and taken once', async () => {
+    connection.lose('take_slices', 2)
+    // An hour for one request more.
+    const limits = [{ ...limitOf('requests', 1 / 60), burst: 5, scope: 'model' as const }]
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () => node.ledger.admit(requestFor(account, { limits }))),
+    )
+    expect(outcomes.filter(({ kind }) => kind === 'admitted')).toHaveLength(5)
+    expect(node.facts.troubles).not.toEqual([])
+  })
+
   it('a credit is sent again, and counts once', async () => {
     connection.lose('transfer_money', 1)
     const order = { account, kind: 'credit' as const, amount: usd(5n), reason: 'test', ref: 'second' }

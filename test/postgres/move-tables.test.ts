@@ -15,7 +15,18 @@ const OF_FILES_ALONE = [
   ...['spend_counters.row', 'spend_counters.first_receipt', 'spend_counters.carried_nano'],
 ]
 const OF_POSTGRES_ALONE = [
-  ...['marks', 'nodes', 'jobs', 'signals', 'builds', 'call_seals', 'limits', 'usage_entries', 'proved_accounts'],
+  ...[
+    'marks',
+    'nodes',
+    'jobs',
+    'signals',
+    'builds',
+    'call_seals',
+    'limit_slices',
+    'limits',
+    'usage_entries',
+    'proved_accounts',
+  ],
   ...['buckets.granted_nano', 'buckets.movements', 'receipts.node', 'receipts.limits', 'receipts.closing'],
 ]
 

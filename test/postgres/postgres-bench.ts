@@ -28,7 +28,7 @@ export interface NodeFacts {
 
 export async function openNode(
   pool: PostgresPool,
-  over: { leaseMs?: number; retryMs?: number } = {},
+  over: { leaseMs?: number; retryMs?: number; clock?: { readonly nowMicros: () => number } } = {},
 ): Promise<{ ledger: Ledger; facts: NodeFacts }> {
   const facts: NodeFacts = { recovered: 0, leasesLost: 0, troubles: [] }
   const ledger = await openPostgresLedger({

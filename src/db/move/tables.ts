@@ -48,7 +48,7 @@ const BULKY = { isBulky: true }
  * What moves, in an order in which every row finds the rows that it references. Wishes come after transfers, whose trigger
  * would answer them.
  *
- * Not moved: what only a running server needs (`marks`, `nodes`, `jobs`, `signals`, `builds`, `call_seals`, and rate limits,
+ * Not moved: what only a running server needs (`marks`, `nodes`, `jobs`, `signals`, `builds`, `call_seals`, `limit_slices`, and rate limits,
  * which are full again after a restart too); `waiting_ends`, which has to be empty; and `proved_rows`, `proved_balances`,
  * `proved_sums` and `proved_accounts`: the first verification in the new place begins at the first row.
  */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { SLICE_FUNCTIONS, SLICE_TABLE } from './limit-slices.ts'
 import { OPERATOR_FUNCTIONS } from './operator.ts'
 import { PERIOD_FUNCTIONS } from './periods.ts'
 import { CONTENT_TABLES, PEOPLE_TABLES, SIGNAL_TABLES } from './tables.ts'
@@ -334,8 +335,8 @@ CREATE FUNCTION price_terms(of_model text, of_version integer) RETURNS text LANG
   SELECT terms FROM prices WHERE model = of_model AND version = of_version
 $$;
 
--- Deletes rates that are fully earned back, expired claims, and the progress of dead nodes when none has an open hold: a
--- process that lost a lease marks the turns of that one under its next.
+-- Deletes rates that are fully earned back, expired claims, what dead nodes held of limits, and their progress when none has an
+-- open hold: a process that lost a lease marks the turns of that one under its next.
 CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM limits WHERE subject IN (SELECT subject FROM limits WHERE running = 0 AND reached_at <= ledger_micros()
     ORDER BY subject LIMIT 1000 FOR UPDATE SKIP LOCKED);
@@ -343,13 +344,14 @@ CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
     AND expires_at <= ledger_micros() / 1000 ORDER BY expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED);
   DELETE FROM marks USING nodes WHERE nodes.row = marks.node AND nodes.lease_until <= ledger_micros() / 1000
     AND NOT EXISTS (SELECT FROM receipts JOIN nodes AS dead ON dead.row = receipts.node
-      WHERE receipts.state = 'open' AND dead.lease_until <= ledger_micros() / 1000)
+      WHERE receipts.state = 'open' AND dead.lease_until <= ledger_micros() / 1000);
+  DELETE FROM limit_slices USING nodes WHERE nodes.row = limit_slices.node AND nodes.lease_until <= ledger_micros() / 1000
 $$;
 `
 
 /** What nodes call; everything else is called by these. Their settings hold for what they call. */
 const CALLS = [
-  ...['run_turns', 'take_request', 'look_up_claim', 'price_terms'],
+  ...['run_turns', 'take_request', 'take_slices', 'look_up_claim', 'price_terms'],
   ...['begin_node', 'keep_node', 'end_node', 'abandoned_turns', 'ended_turns', 'tidy_ledger', 'claim_job'],
   ...['add_account', 'account_standing', 'allowance_report', 'transfer_money', 'assign_plan', 'end_plan'],
 ]
@@ -373,6 +375,7 @@ const FUNCTIONS = [
   LOCK_FUNCTIONS,
   PERIOD_FUNCTIONS,
   LIMIT_FUNCTIONS,
+  SLICE_FUNCTIONS,
   ADMIT_FUNCTIONS,
   CLOSE_FUNCTIONS,
   OPERATOR_FUNCTIONS,
@@ -388,7 +391,7 @@ export const TABLES_SCHEMA = 'millrace'
  * adds, and what it replaces goes one version later.
  */
 export const TABLE_CHANGES: readonly string[] = [
-  [POSTGRES_SCHEMA, PEOPLE_TABLES, SIGNAL_TABLES, CONTENT_TABLES].join('\n'),
+  [POSTGRES_SCHEMA, SLICE_TABLE, PEOPLE_TABLES, SIGNAL_TABLES, CONTENT_TABLES].join('\n'),
 ]
 
 /** Of all versions, with the views. */

@@ -18,6 +18,7 @@ import {
   releaseLimits,
 } from '../state/turn-limits.ts'
 import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
+import type { LeasedLimits } from './leased-limits.ts'
 
 /** A wallet that had money is not looked at again for so long. */
 export const SOLVENT_MICROS = 10_000_000
@@ -34,7 +35,10 @@ export interface PostgresCore {
   /** Until when a wallet is taken to have money. Only a refusal before the body depends on it. */
   readonly solventUntil: LruMap<AccountRow, number>
   readonly marks: MarkKeeper
+  /** Of keys and accounts: the database decides with each turn. */
   readonly limits: SeenLimits
+  /** Those that all accounts share. */
+  readonly leased: LeasedLimits
   /** Requests whose turn is alive in this process, from before the database is asked for their hold. */
   readonly attended: Set<RequestId>
   /** Open holds of this process, and their receipts. */

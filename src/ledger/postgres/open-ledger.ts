@@ -20,8 +20,15 @@ import {
   SOLVENT_MICROS,
   type TurnResults,
 } from './core.ts'
+import { createLeasedLimits, isLeasedLimit } from './leased-limits.ts'
 import { proveOnPostgres } from './proof.ts'
-import { admitOnPostgres, recoverOnPostgres, replayOnPostgres, takeRequestOnPostgres } from './turns.ts'
+import {
+  admitOnPostgres,
+  limitStatusesOnPostgres,
+  recoverOnPostgres,
+  replayOnPostgres,
+  takeRequestOnPostgres,
+} from './turns.ts'
 
 interface PostgresLedgerOptions {
   readonly pool: PostgresPool
@@ -90,8 +97,9 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       if (balance > 0n) core.solventUntil.set(account, core.nowMicros() + SOLVENT_MICROS)
       return balance <= 0n
     },
-    limitStatuses: (limits) => core.limits.statuses(limits),
-    limitRefusal: (limits) => core.limits.refusal(limits),
+    limitStatuses: (limits) => limitStatusesOnPostgres(core, limits),
+    // A shared limit refuses after the body: until then nobody knows the model.
+    limitRefusal: (limits) => core.limits.refusal(limits.filter((limit) => !isLeasedLimit(limit))),
     admit: (request) => admitOnPostgres(core, request),
     takeRequest: (limits) => takeRequestOnPostgres(core, limits),
     async sweep() {
@@ -105,6 +113,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       stopRenewing()
       core.marks.stop()
       await core.turns.idle()
+      await core.leased.close()
       // Other nodes may resolve the rest at once. If the database does not answer, they wait for the lease to end.
       await core.call('end_node($1)', [core.node]).catch(() => {})
     },
@@ -167,6 +176,12 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     attended: new Set(),
     open: new Map(),
     limits: createSeenLimits(() => deps.clock.nowMicros()),
+    leased: createLeasedLimits({
+      call,
+      node: () => core.node,
+      nowMicros: () => deps.clock.nowMicros(),
+      onTrouble: observer.trouble,
+    }),
     marks: createMarkKeeper(newestOnly(keepNode), { open: true }, { now: () => 0, intervalMs: deps.markIntervalMs }),
     turns: createTurnCalls(async (admissions, closes) => {
       const sentAt = nowMicros()

@@ -1,5 +1,5 @@
 import { asJson, isRetryable } from '../../db/postgres/pool.ts'
-import type { AppliedLimit } from '../../model/caller.ts'
+import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import { type Ending, readEnding } from '../../model/ending.ts'
 import type { AccountRow, RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
@@ -19,14 +19,51 @@ import {
   refusedByLimit,
   SOLVENT_MICROS,
 } from './core.ts'
+import { isLeasedLimit, type TakenUnits } from './leased-limits.ts'
 
 const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
 
 /** The hold is committed when the database answers. */
 export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest): Promise<Admission> {
-  const { requestId } = request
   // No request waits for a database that does not answer; the renewal of the lease notices when it does again.
   if (!core.gate.open) return UNAVAILABLE
+  const shared = request.limits.filter(isLeasedLimit)
+  if (shared.length === 0) return (await askForHold(core, request, NOTHING_TAKEN)) ?? UNAVAILABLE
+  const taken = await core.leased.take(shared)
+  if (taken.kind === 'unavailable') return UNAVAILABLE
+  if (taken.kind !== 'taken')
+    return { kind: 'refused', refusal: taken, statuses: limitStatusesOnPostgres(core, request.limits) }
+  const { units } = taken
+  let admission: Admission | undefined
+  try {
+    admission = await askForHold(
+      core,
+      { ...request, limits: request.limits.filter((each) => !isLeasedLimit(each)) },
+      units,
+    )
+  } finally {
+    if (admission?.kind === 'admitted') units.admitted()
+    else units.giveBack()
+  }
+  if (admission === undefined) return UNAVAILABLE
+  return { ...admission, statuses: [...admission.statuses, ...core.leased.statuses(shared)] }
+}
+
+const NOTHING_TAKEN: TakenUnits = { admitted() {}, giveBack() {}, end() {} }
+
+/** For the `x-ratelimit-*` headers. */
+export const limitStatusesOnPostgres = (core: PostgresCore, limits: readonly AppliedLimit[]): LimitStatus[] => [
+  ...core.limits.statuses(limits.filter((limit) => !isLeasedLimit(limit))),
+  ...core.leased.statuses(limits.filter(isLeasedLimit)),
+]
+
+/** Undefined if the database did not answer, or this node may not take turns any more. */
+async function askForHold(
+  core: PostgresCore,
+  request: AdmitRequest,
+  units: TakenUnits,
+): Promise<Admission | undefined> {
+  const { requestId } = request
   // Before the call: the sweeper resolves a hold that no turn attends.
   core.attended.add(requestId)
   const { node } = core
@@ -35,16 +72,16 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
     if (!isRetryable(error)) throw error
     return undefined
   })
-  if (!row) return UNAVAILABLE
+  if (!row) return undefined
   const statuses = core.limits.learn(request.limits, row)
   // The lease ended meanwhile: other nodes may resolve the hold, and so may this one's next sweep.
   if (row.kind === 'held' && !isLeased(core, node)) {
     core.attended.delete(requestId)
-    return UNAVAILABLE
+    return undefined
   }
   if (row.kind === 'held') {
     if (request.kind === 'wallet') core.solventUntil.set(request.account, core.nowMicros() + SOLVENT_MICROS)
-    return admittedTurn(core, request, row, node, statuses)
+    return admittedTurn(core, { request, row, node, statuses, units })
   }
   core.attended.delete(requestId)
   if (row.kind === 'money') core.solventUntil.delete(request.account)
@@ -54,15 +91,24 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
 /** Whether this process still has the lease under which a turn was admitted. One that stood still may have lost it. */
 const isLeased = (core: PostgresCore, node: number) => core.node === node && core.nowMicros() < core.leaseEndsMicros
 
-function admittedTurn(
-  core: PostgresCore,
-  { requestId, account, limits }: AdmitRequest,
-  { receipt, cap, hold }: Extract<AdmitRow, { kind: 'held' }>,
-  node: number,
-  statuses: AdmittedTurn['statuses'],
-): AdmittedTurn {
+interface Held {
+  readonly request: AdmitRequest
+  readonly row: Extract<AdmitRow, { kind: 'held' }>
+  readonly node: number
+  readonly statuses: AdmittedTurn['statuses']
+  readonly units: TakenUnits
+}
+
+function admittedTurn(core: PostgresCore, { request, row, node, statuses, units }: Held): AdmittedTurn {
+  const { requestId, account, limits } = request
+  const { receipt, cap, hold } = row
   core.open.set(requestId, receipt)
   const heldAmount = BigInt(hold) as NanoUsd
+  let hasUnits = true
+  const endUnits = (tokensUsed: number | undefined) => {
+    if (hasUnits) units.end(tokensUsed)
+    hasUnits = false
+  }
   return {
     kind: 'admitted',
     cap,
@@ -76,10 +122,13 @@ function admittedTurn(
       return isLeased(core, node)
     },
     settle(ending) {
-      core.limits.release(limits, tokensOf(ending))
+      const tokensUsed = tokensOf(ending)
+      core.limits.release(limits, tokensUsed)
+      endUnits(tokensUsed)
       return settleOnPostgres(core, { requestId, receipt, account, node, heldAmount }, ending)
     },
     detach() {
+      endUnits(undefined)
       core.attended.delete(requestId)
       // An open hold keeps its marks, because the sweeper charges by them.
       if (!core.open.has(requestId)) core.marks.forget(receipt)

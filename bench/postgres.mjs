@@ -19,10 +19,11 @@ const { values } = parseArgs({
 })
 const [seconds, rounds, nodes] = [values.seconds, values.rounds, values.nodes].map(Number)
 
-/** `limited`: one token limit that all turns share, and one on requests of each key. */
+/** `limited`: one token limit that all turns share, and one on requests of each key. `shared`: only the first. */
 const CASES = [
   { name: 'spread', accounts: 200 },
   { name: 'limited', accounts: 200, limited: true },
+  { name: 'shared', accounts: 200, shared: true },
   { name: 'hot', accounts: 1 },
 ].filter(({ name }) => values.only === undefined || values.only.split(',').includes(name))
 

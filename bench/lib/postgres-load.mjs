@@ -58,13 +58,15 @@ export async function createLedgerOnPostgres({ host, user }, { accounts }) {
   }
 }
 
+const SHARED = { subject: 'model', kind: 'tokens', scope: 'model', limit: 1e12, burst: 1e12, cost: 140 }
+
 const limitsOf = (account) => [
-  { subject: 'model', kind: 'tokens', scope: 'model', limit: 1e12, burst: 1e12, cost: 140 },
+  SHARED,
   { subject: `key ${account}`, kind: 'requests', scope: 'key', limit: 1e9, burst: 1e9, cost: 1 },
 ]
 
 /** So many turns stay open while others are opened and settled. */
-export async function turnsOnPostgres(ledger, { open, nodes, limited = false }) {
+export async function turnsOnPostgres(ledger, { open, nodes, limited = false, shared = false }) {
   const opened = []
   for (let node = 0; node < nodes; node++) {
     const pool = ledger.connect(CONNECTIONS)
@@ -89,7 +91,7 @@ export async function turnsOnPostgres(ledger, { open, nodes, limited = false }) 
   let next = 0
   const payer = () => {
     const account = ledger.accounts[next++ % ledger.accounts.length]
-    return { account, ...(limited ? { limits: limitsOf(account) } : {}) }
+    return { account, ...(limited && { limits: limitsOf(account) }), ...(shared && { limits: [SHARED] }) }
   }
   const standing = []
   while (standing.length < open) {

@@ -127,6 +127,20 @@ describe.skipIf(!postgres)('four nodes under a limit that all accounts share', (
     },
   )
 
+  it('with steady demand for tokens, of which turns use an eighth: the rate is used', async () => {
+    await credit()
+    const limit = shared('tokens', 60_000, { burst: 6000, cost: 100 })
+    const seconds = (count: number) => Array.from({ length: count * 20 }, () => ({ ms: 50, asks: [12, 2, 0, 2] }))
+    // Until the burst is used up. Each turn is settled with ten tokens of input and two of output.
+    const first = await run(limit, seconds(4))
+    const then = await run(limit, seconds(8))
+    const used = [first.admitted * 12, (first.admitted + then.admitted) * 12]
+    console.log(`${used.join(' of 10000, then ')} of 18000 tokens used, ${sliceCalls} slices`)
+    expect(used[0]).toBeLessThanOrEqual(6000 + 4000)
+    expect(used[1]).toBeLessThanOrEqual(6000 + 12_000)
+    expect(then.admitted * 12).toBeGreaterThanOrEqual(0.98 * 8000)
+  })
+
   it(`with any demand: never more in any interval (MILLRACE_SEED=${seed})`, async () => {
     await credit()
     const random = randomFrom(seed)

@@ -230,6 +230,8 @@ function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOpti
   const renew = async () => {
     const askedAt = core.nowMicros()
     if (!(await core.keepNode(null))) {
+      // From now on no turn of the former lease begins or goes on.
+      core.leaseEndsMicros = 0
       observer.leaseLost()
       core.gate.expire()
       core.node = await beginNode(core, leaseMs)

@@ -54,7 +54,7 @@ import {
   nodeFolderOf,
   noticesOf,
 } from './data-folder.ts'
-import { watchLanes } from './jobs.ts'
+import { REDEEMED_WITHIN_MS, watchLanes } from './jobs.ts'
 import {
   apiKeyPepper,
   checkKeyring,
@@ -141,9 +141,6 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   }
   return { kind: 'open', app }
 }
-
-/** A code is credited in this time after it was redeemed, or its node has died. */
-const REDEEMED_WITHIN_MS = 60_000
 
 type OpenedCore = { readonly kind: 'open'; readonly core: Core } | Extract<AppOutcome, { kind: 'refused' }>
 
@@ -390,7 +387,9 @@ async function openNodeJournal(core: Core & { readonly database: PostgresDatabas
     const former = await open(folder)
     try {
       const ends = await takeRecords(journal, former)
-      if (ends > 0) log.warn({ folder, ends }, 'ends of requests were found that a former worker has left')
+      if (ends === undefined)
+        log.error({ folder }, 'a former worker has left more ends of requests than fit: start again')
+      else if (ends > 0) log.warn({ folder, ends }, 'ends of requests were found that a former worker has left')
     } finally {
       await former.close()
     }

@@ -1,3 +1,4 @@
+import { finishRedemptions } from '../admin/codes.ts'
 import { sweepPeople } from '../admin/sessions.ts'
 import { failAbandoned } from '../db/content/response-rows.ts'
 import type { VerifyReport } from '../ledger/ledger.ts'
@@ -14,6 +15,8 @@ const REFUSED_SWEEP_INTERVAL_MS = 3_600_000
 const AUDIT_INTERVAL_MS = 3_600_000
 const SIGNALS_SWEEP_INTERVAL_MS = 60_000
 const BUILDS_SWEEP_INTERVAL_MS = 3_600_000
+/** A code is credited in this time after it was redeemed, or its node has died. */
+export const REDEEMED_WITHIN_MS = 60_000
 const CALL_SEALS_SWEEP_INTERVAL_MS = 300_000
 /** A response is written while the hold of its request is on the way. */
 const ABANDONED_AFTER_MS = 20_000
@@ -30,8 +33,20 @@ export function startJobs(services: Services, closing: Closing): void {
     })
   sweepAlways(SWEEP_INTERVAL_MS, 'open holds', () => ledger.sweep())
   if (database.kind === 'postgres') {
+    // At once: before a node of another build could take it for unused.
+    database
+      .tidyBuilds()
+      .catch((error: unknown) => log.error({ error }, 'functions of former builds could not be swept'))
     sweepEvery(SWEEP_INTERVAL_MS, 'abandoned responses', () =>
       failAbandoned(database.content, clock.now() - ABANDONED_AFTER_MS),
+    )
+    // Codes whose node died before it credited them.
+    sweepEvery(REDEEMED_WITHIN_MS, 'redeemed codes', () =>
+      finishRedemptions({
+        ...services,
+        redeemedBefore: clock.now() - REDEEMED_WITHIN_MS,
+        onUnfinished: (code, reason) => log.warn({ code, reason }, 'a redeemed code could not be credited yet'),
+      }),
     )
     sweepAlways(BUILDS_SWEEP_INTERVAL_MS, 'functions of former builds', () => database.tidyBuilds())
     if (callSeals) sweepEvery(CALL_SEALS_SWEEP_INTERVAL_MS, 'reasoning before tool calls', () => callSeals.sweep())

@@ -39,11 +39,12 @@ export async function superviseWorkers(deps: ServeDeps, settings: LoadedConfig):
   closing.add(() => supervisor.closeMetrics())
   closing.add(() => signals.close())
   signals.onReload(() => supervisor.notifyAll('reload'))
-  // The first signal drains, the next ones cut.
+  // The first signal drains, the second cuts, and the third ends workers that do not listen any more.
   const stopOnSignals = async () => {
-    for (;;) {
+    for (let signal = 1; ; signal++) {
       await signals.next()
-      supervisor.stop(EXIT.ok)
+      if (signal < 3) supervisor.stop(EXIT.ok)
+      else supervisor.killAll()
     }
   }
   void stopOnSignals()
@@ -103,6 +104,10 @@ class Supervisor {
     for (const slot of this.#slots) clearTimeout(slot.timer)
     this.notifyAll('stop')
     this.#endIfOver()
+  }
+
+  killAll(): void {
+    for (const slot of this.#slots) slot.process?.process.kill('SIGKILL')
   }
 
   closeMetrics(): void {

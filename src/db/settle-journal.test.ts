@@ -192,7 +192,7 @@ describe('the records of another journal', () => {
     const [own, former] = await openBoth(HEADER_BYTES + 30)
     await former.append('one')
     await former.append('a longer one that does not fit')
-    await expect(takeRecords(own, former)).rejects.toThrow('no room')
+    expect(await takeRecords(own, former)).toBeUndefined()
     expect(await former.read()).toEqual(['one', 'a longer one that does not fit'])
     for (const each of [own, former]) await each.close()
   })

@@ -85,11 +85,13 @@ export async function openSettleJournal(options: JournalOptions) {
   }
 }
 
-/** Moves the records of a journal that nobody writes any more into another one. Returns how many there were. */
-export async function takeRecords(into: SettleJournal, from: SettleJournal): Promise<number> {
+/**
+ * Moves the records of a journal that nobody writes any more into another one. Returns how many there were; undefined when
+ * there is no room for all of them, and the next start goes on.
+ */
+export async function takeRecords(into: SettleJournal, from: SettleJournal): Promise<number | undefined> {
   const records = await from.read()
-  for (const record of records)
-    if (!(await into.append(record))) throw new Error('settles.journal has no room for the records of another one')
+  for (const record of records) if (!(await into.append(record))) return undefined
   // A crash before this leaves them in both; what has ended already is not ended again.
   await from.clear(() => false)
   return records.length

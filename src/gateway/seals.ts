@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { pauseIdly } from '../lib/async.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { deriveKey, openNow, sealNow } from '../lib/crypto.ts'
 import type { Opaque, SealPurpose, Seals } from '../model/event.ts'
@@ -229,6 +230,9 @@ export function createCallSealMemory({
   }
 }
 
+/** A turn does not wait longer for what it can go on without. */
+const LOAD_WAIT_MS = 500
+
 interface SharedCallSeals {
   keep(account: AccountRow, callId: string, sealed: string): void
   find(account: AccountRow, callIds: readonly string[]): Promise<ReadonlyMap<string, string>>
@@ -249,13 +253,15 @@ export function shareCallSeals(
         find,
         keep(callId, kept) {
           keep(callId, kept)
-          stored.keep(account, callId, seals.seal('calls', owner, JSON.stringify(kept)))
+          // What is too large for the memory is not stored either.
+          if (find(callId).length > 0) stored.keep(account, callId, seals.seal('calls', owner, JSON.stringify(kept)))
         },
         async load(callIds) {
           const unknown = callIds.filter((callId) => find(callId).length === 0)
           if (unknown.length === 0) return
           try {
-            for (const [callId, sealed] of await stored.find(account, unknown)) {
+            const found = await Promise.race([stored.find(account, unknown), pauseIdly(LOAD_WAIT_MS)])
+            for (const [callId, sealed] of found ?? []) {
               const opened = seals.open('calls', owner, sealed)
               if (opened !== undefined) keep(callId, JSON.parse(opened) as SealBeforeCall[])
             }

@@ -244,6 +244,24 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     await ledgerState.close()
   })
 
+  it('learns from a mark that is refused that nothing more may leave, whatever its own clock says', async () => {
+    const ledgerState = await createPostgresLedgerState()
+    const account = await ledgerState.addAccount()
+    const { ledger, facts } = await openNode(ledgerState.connect() as PostgresPool)
+    await ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
+    const admission = await ledger.admit(requestFor(account))
+    if (admission.kind !== 'admitted') throw new Error('refused')
+    expect(admission.mark(1)).toBe(true)
+    // As after the machine was suspended: its own clock stood still.
+    await ledgerState.setClock({ aheadMs: LEASE_MS })
+    let delivered = 1
+    await expect.poll(() => admission.mark(++delivered)).toBe(false)
+    await expect.poll(() => facts.leasesLost).toBe(1)
+    await expect.poll(async () => (await ledger.admit(requestFor(account))).kind).toBe('admitted')
+    await ledger.close()
+    await ledgerState.close()
+  })
+
   it('does not begin a turn whose hold was placed under it', async () => {
     const ledgerState = await createPostgresLedgerState()
     const account = await ledgerState.addAccount()

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { addRefusedTurns, readRefusedBefore } from '../../src/db/content/refused-turns.ts'
 import { createStoredResponses } from '../../src/db/content/stored-responses.ts'
 import { openPostgres, type PostgresDatabase } from '../../src/db/postgres/open-database.ts'
-import { ACCOUNT, ended, RING_KEY, started } from '../fixtures/db/content/stored-responses.ts'
+import { ACCOUNT, ended, RING_KEY, STRANGER, started } from '../fixtures/db/content/stored-responses.ts'
 import { postgresUrl } from '../support/server-on-postgres.ts'
 import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
 
@@ -102,6 +102,36 @@ describe.skipIf(!postgres)('two nodes that store and delete responses of one acc
       await Promise.all(nodes.map((node) => node.sweep()))
       expect(await ofAll()).toEqual({ responses: 0, items: 0, keys: 0, links: 0 })
     }
+  })
+
+  it('never wait for each other in a circle', async () => {
+    const accounts = [ACCOUNT, STRANGER]
+    const input = [1, 2, 3].map((number) => Buffer.from(`{"type":"message","content":"said by all ${number}"}`))
+    for (let round = 0; round < ROUNDS; round++) {
+      const write = async (node: (typeof nodes)[0], at: number) => {
+        // Each node begins with another account.
+        for (const account of at === 0 ? accounts : accounts.toReversed()) {
+          const parent = ended(`parent${round}${at}`, { account, input, expiresAt: time + SHORT })
+          const child = { account, input: input.toReversed(), expiresAt: time + SHORT, parent: parent.id }
+          expect(await node.finish(parent)).toBe(true)
+          expect(await node.finish(ended(`child${round}${at}`, child))).toBe(true)
+        }
+      }
+      await Promise.all([...nodes.map(write), ...nodes.map((node) => node.sweep())])
+      time += SHORT / 2
+    }
+    const refused = accounts.map(
+      (account) => ({ account, key: 'k', kind: 'wallet', code: 'rate_limit_exceeded' }) as const,
+    )
+    const counted = refused.map((each) => ({ ...each, quarter: 1, count: 1 }))
+    for (let round = 0; round < ROUNDS; round++) {
+      const [one, other] = opened.map(({ content }) => content)
+      await Promise.all([addRefusedTurns(one!, counted), addRefusedTurns(other!, counted.toReversed())])
+    }
+    const { rows } = await database
+      .connect()
+      .query('SELECT deadlocks::integer FROM pg_stat_database WHERE datname = current_database()')
+    expect([failures, rows]).toEqual([[], [{ deadlocks: 0 }]])
   })
 
   it('finds what the other has stored under the next key of the account', async () => {

@@ -8,7 +8,7 @@ export type StoredCallSeals = ReturnType<typeof createStoredCallSeals>
 /** A tool runs for minutes, and a person answers within the hour. */
 const LIFE_MS = 3_600_000
 /** Beyond, the newest are not stored: another node then goes on without them. */
-const WAITING_MAX = 1000
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
 const KEEP = `INSERT INTO call_seals (name, sealed, expires_at) VALUES (?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at`
@@ -18,19 +18,22 @@ const FIND = `SELECT s.name AS name, s.sealed AS sealed FROM json_each(?) list
 /** The sealed reasoning before tool calls in PostgreSQL, so that a conversation goes on at any node. Written in the background. */
 export function createStoredCallSeals({ file, now, onFailure }: ContentServices) {
   let waiting: SqlValue[][] = []
+  let waitingBytes = 0
   let writing: Promise<void> | undefined
 
   const writeAll = async () => {
     while (waiting.length > 0) {
       const rows = waiting
       waiting = []
+      waitingBytes = 0
       await changeRows(file, KEEP, ...rows).catch(onFailure)
     }
     writing = undefined
   }
   return {
     keep(account: AccountRow, callId: string, sealed: string): void {
-      if (waiting.length >= WAITING_MAX) return
+      if (waitingBytes + sealed.length > WAITING_BYTES_MAX) return
+      waitingBytes += sealed.length
       waiting.push([nameOf(account, callId), sealed, now() + LIFE_MS])
       writing ??= writeAll()
     },

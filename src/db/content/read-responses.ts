@@ -69,25 +69,16 @@ interface Shown extends ResponseRow {
 }
 
 /** A damaged response is reported to the operator; its account finds none. */
-export function readResponses({ file, keys, keeps, now, isShared, onFailure }: ResponseServices) {
+export function readResponses({ file, keys, keeps, now, onFailure }: ResponseServices) {
   const reportDamage = (account: AccountId) =>
     onFailure(new Error(`A stored response of account ${account} cannot be read`))
   const findResponse = async (account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> => {
     if (!keeps) return 'none'
     const found = await keys.find(account)
     if (found.kind !== 'found') return found.kind
-    const shown = await findNamed(found.key, id)
-    if (shown !== undefined || !isShared) return shown ?? 'none'
-    // Another node may have deleted the last response with the key, and stored this one under the next key.
-    keys.drop(account)
-    const newest = await keys.find(account)
-    if (newest.kind !== 'found') return newest.kind
-    return (newest.key.name === found.key.name ? undefined : await findNamed(newest.key, id)) ?? 'none'
-  }
-  const findNamed = async (key: AccountKey, id: string): Promise<Shown | undefined> => {
-    const name = digestId(key, 'response', id)
-    const row = await findShown(file, { owner: key.owner, id: name, now: now() })
-    return row && { ...row, key, name }
+    const name = digestId(found.key, 'response', id)
+    const row = await findShown(file, { owner: found.key.owner, id: name, now: now() })
+    return row === undefined ? 'none' : { ...row, key: found.key, name }
   }
   /** Whether a response that cannot be read still exists: else it was deleted meanwhile. */
   const isThere = async ({ key, name }: Shown): Promise<boolean> =>

@@ -30,9 +30,12 @@ const ADD = `UPDATE refused_turns SET total = total + ?6 WHERE series = ${SERIES
 
 /** Each turn counts for its key and for all keys of its kind. */
 export async function addRefusedTurns(file: SqlStore, refused: readonly RefusedTurns[]): Promise<void> {
-  const names = refused.flatMap(({ account, key, kind, code, quarter, count }) =>
-    [ANY_KEY, key].map((of) => ({ name: [account, of, kind, code], quarter, count })),
-  )
+  // In one order, so that two nodes do not wait for each other.
+  const names = refused
+    .flatMap(({ account, key, kind, code, quarter, count }) =>
+      [ANY_KEY, key].map((of) => ({ name: [account, of, kind, code], quarter, count })),
+    )
+    .sort((a, b) => (a.name.join() < b.name.join() ? -1 : 1))
   await file.atomic([
     { sql: NAME, rows: names.map(({ name }) => name) },
     { sql: BEGIN, rows: names.map(({ name, quarter }) => [...name, quarter]) },

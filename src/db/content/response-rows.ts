@@ -1,5 +1,5 @@
 import type { RequestId } from '../../model/ids.ts'
-import { changeRows, findRow, type SqlStore } from '../sql-store.ts'
+import { type AtomicStatement, changeRows, findRow, type SqlStore } from '../sql-store.ts'
 import type { OwnerRow, SealedPart } from './sealing.ts'
 
 /** As `status` of a response spells it. */
@@ -145,19 +145,20 @@ export const listThere = (file: SqlStore, named: readonly (readonly [owner: Owne
  * Responses that may be deleted, in the order of their expiry: those without children, and after each of them the parents
  * whose only child it was. So a chain is deleted from its end, and never loses its middle.
  */
-const TO_GO = `WITH RECURSIVE going (response, parent, items, first, depth) AS (
-    SELECT response, parent, items, expires_at, 0 FROM (
-      SELECT response, parent, items, expires_at FROM responses
+const TO_GO = `WITH RECURSIVE going (response, account, parent, items, first, depth) AS (
+    SELECT response, account, parent, items, expires_at, 0 FROM (
+      SELECT response, account, parent, items, expires_at FROM responses
       WHERE children = 0 AND status <> 'in_progress' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2) AS leaves
     UNION ALL
-    SELECT r.response, r.parent, r.items, going.first, going.depth + 1
+    SELECT r.response, r.account, r.parent, r.items, going.first, going.depth + 1
     FROM going CROSS JOIN responses r ON r.response = going.parent
     WHERE r.children = 1 AND r.status <> 'in_progress' AND r.expires_at <= ?1 AND going.depth < ?2
   )
-  SELECT response, items FROM going ORDER BY first, depth LIMIT ?2`
+  SELECT response, account, items FROM going ORDER BY first, depth LIMIT ?2`
 
 export interface GoingRow {
   readonly response: number
+  readonly account: OwnerRow
   /** How many links are deleted with it. */
   readonly items: number
 }
@@ -168,13 +169,25 @@ const END = 'DELETE FROM responses WHERE response = ? AND children = 0'
 
 /** Returns how many were deleted: none that has got a child meanwhile. */
 export const endResponses = (file: SqlStore, going: readonly GoingRow[]) =>
-  changeRows(file, END, ...going.map(({ response }) => [response]))
+  end(file, going, { sql: END, rows: going.map(({ response }) => [response]) })
+
+const LOCK_KEY = 'UPDATE account_keys SET ring_key = ring_key WHERE account = ?'
+
+/** Begins with the keys, in one order, as a write does: two nodes would wait for each other. */
+async function end(file: SqlStore, going: readonly GoingRow[], deleted: AtomicStatement): Promise<number> {
+  const accounts = [...new Set(going.map(({ account }) => account))].sort((a, b) => a - b)
+  const [, ended = 0] = await file.atomic([{ sql: LOCK_KEY, rows: accounts.map((account) => [account]) }, deleted])
+  return ended
+}
 
 const STORED_BYTES = 'SELECT COALESCE(SUM(bytes), 0) AS bytes FROM state_size WHERE one > 0'
 
 /** One after the other, while all responses take more than `bytes`. */
 export const endWhileMoreThan = (file: SqlStore, going: readonly GoingRow[], bytes: number) =>
-  changeRows(file, `${END} AND (${STORED_BYTES}) > ?`, ...going.map(({ response }) => [response, bytes]))
+  end(file, going, {
+    sql: `${END} AND (${STORED_BYTES}) > ?`,
+    rows: going.map(({ response }) => [response, bytes]),
+  })
 
 export const findStoredBytes = async (file: SqlStore): Promise<number> =>
   (await findRow<{ bytes: number }>(file, STORED_BYTES))!.bytes

@@ -25,8 +25,11 @@ const IN_MEMORY_MAX = 10_000
 export function createAccountKeys({
   file,
   sealingKeys,
+  isShared = false,
 }: {
   readonly file: SqlStore
+  /** Another node may replace a key with the last response that it sealed, so a key in memory is for writes, which notice that. */
+  readonly isShared?: boolean
   readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
 }) {
   const wrapping = new Map(sealingKeys.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
@@ -59,7 +62,7 @@ export function createAccountKeys({
     return { kind: 'found', key: keysOf(account, row, dataKey) }
   }
   const find = async (account: AccountId): Promise<FoundAccountKey> => {
-    const key = known.get(account)
+    const key = isShared ? undefined : known.get(account)
     if (key !== undefined) return { kind: 'found', key }
     const found = await read(account)
     if (found.kind === 'found') known.set(account, found.key)
@@ -70,6 +73,8 @@ export function createAccountKeys({
     find,
     /** Created on first use. An unreadable key is not replaced, because it may become readable again: then undefined. */
     async findOrMake(account: AccountId): Promise<AccountKey | undefined> {
+      const key = known.get(account)
+      if (key !== undefined) return key
       let found = await find(account)
       if (found.kind === 'none') {
         await make(account)

@@ -62,12 +62,14 @@ export async function tidyBuilds(pool: PostgresPool): Promise<void> {
     [FUNCTIONS_SCHEMA],
   )
   const { rows } = await pool.query(
-    `DELETE FROM ${TABLES_SCHEMA}.builds WHERE seen_at < now() - make_interval(days => $1)
-      AND EXISTS (SELECT FROM pg_namespace WHERE nspname = functions AND pg_has_role(nspowner, 'USAGE'))
-      RETURNING functions`,
+    `SELECT functions FROM ${TABLES_SCHEMA}.builds WHERE seen_at < now() - make_interval(days => $1)
+      AND NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = functions AND NOT pg_has_role(nspowner, 'USAGE'))`,
     [BUILD_KEPT_DAYS],
   )
-  for (const { functions } of rows) await pool.query(`DROP SCHEMA IF EXISTS "${functions}" CASCADE`)
+  for (const { functions } of rows) {
+    await pool.query(`DROP SCHEMA IF EXISTS "${functions}" CASCADE`)
+    await pool.query(`DELETE FROM ${TABLES_SCHEMA}.builds WHERE functions = $1`, [functions])
+  }
 }
 
 /** 0: nothing is there yet. */

@@ -57,7 +57,10 @@ BEGIN
   -- A node whose lease has ended takes no turns any more.
   SELECT coalesce(sum(slice.units), 0) INTO others FROM limit_slices AS slice JOIN nodes ON nodes.row = slice.node
     WHERE slice.subject = asked.subject AND slice.node <> of_node AND nodes.lease_until > now_micros / 1000;
-  IF own.call = number THEN
+  -- A newer call has been answered: this is one that was sent again, and comes late.
+  IF own.call > number THEN
+    granted := 0;
+  ELSIF own.call = number THEN
     granted := own.units - asked.held;
   ELSE
     IF asked.kind = 'concurrent' THEN

@@ -33,7 +33,7 @@ export interface PostgresDatabase {
   readonly ledgerPool: PostgresPool
   /** For the lease of this node and its marks, which must not wait behind requests. */
   readonly leasePool: PostgresPool
-  /** For proofs, which take as long as they need. */
+  /** For proofs. */
   readonly proofPool: PostgresPool
   /** Calls back with what other nodes have changed. Returns how to stop. */
   listen(onSignals: (signals: readonly Signal[]) => void): Promise<() => Promise<void>>
@@ -52,7 +52,7 @@ const POOLS = {
   people: { max: 4, query_timeout: 10_000 },
   content: { max: 6, query_timeout: 30_000 },
   reports: { max: 2, query_timeout: 60_000 },
-  proofs: { max: 1 },
+  proofs: { max: 1, query_timeout: 60_000 },
 } as const
 const CONNECT_TIMEOUT_MS = 5000
 

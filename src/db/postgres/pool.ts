@@ -1,4 +1,5 @@
 import { pause } from '../../lib/async.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { isUnavailable, SqlFailure, UnexpectedChanges } from '../sql-store.ts'
 import { FUNCTIONS_SCHEMA } from './schema.ts'
 
@@ -72,7 +73,7 @@ export async function callLedger<Result>(
   call: string,
   values: readonly unknown[],
 ): Promise<Result> {
-  let waited = 0
+  const startedAt = systemClock.nowMicros()
   for (let waitMs = RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, RETRY_MAX_MS)) {
     try {
       const { rows } = await pool.query(`SELECT ${FUNCTIONS_SCHEMA}.${call} AS result`, values)
@@ -81,10 +82,9 @@ export async function callLedger<Result>(
       const error = asFailure(thrown)
       if (!isRetryable(error)) throw error
       onTrouble?.(error)
-      if (waited >= retryMs) throw error
+      if (systemClock.nowMicros() - startedAt >= retryMs * 1000) throw error
     }
     await pause(waitMs)
-    waited += waitMs
   }
 }
 

@@ -273,13 +273,11 @@ function takeFrom(
     slice.inUse -= cost
     slice.units += cost
   }
-  change((slice, { cost }) => {
-    release(slice, -cost)
-    slice.demand.add(cost)
-  })
+  change((slice, { cost }) => release(slice, -cost))
   const units: TakenUnits = {
     admitted: () =>
       change((slice, { kind, cost }) => {
+        slice.demand.add(cost)
         if (kind !== 'concurrent') slice.inUse -= cost
       }),
     giveBack: () => change((slice, { cost }) => release(slice, cost)),

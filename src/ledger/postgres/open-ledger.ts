@@ -83,6 +83,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
   await sweep()
   const stopRenewing = keepLease(core, deps)
   const commands = createOperatorCommands(core)
+  let lastProof: Promise<unknown> = Promise.resolve()
   return {
     ...commands,
     gate: core.gate,
@@ -90,7 +91,12 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       return core.open.size
     },
     // Beside the gate: a proof that takes long or fails says nothing about the ledger's own calls.
-    audit: (options) => proveOnPostgres(deps.proofPool ?? deps.pool, options),
+    audit(options) {
+      // One at a time: they share a connection.
+      const proof = lastProof.then(() => proveOnPostgres(deps.proofPool ?? deps.pool, options))
+      lastProof = proof.catch(() => {})
+      return proof
+    },
     async isWalletEmpty(account) {
       if ((core.solventUntil.get(account) ?? 0) > core.nowMicros()) return false
       const { balance } = await commands.accountStatus(account)
@@ -115,7 +121,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       await core.turns.idle()
       await core.leased.close()
       // Other nodes may resolve the rest at once. If the database does not answer, they wait for the lease to end.
-      await core.call('end_node($1)', [core.node]).catch(() => {})
+      await callLedger({ pool: deps.pool, retryMs: 0 }, 'end_node($1)', [core.node]).catch(() => {})
     },
   }
 }
@@ -139,8 +145,13 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     }
   const call = callOver(pool)
   const callBeside = callOver(leasePool)
-  const keepNode = (packed: Uint8Array | null) =>
-    callBeside<boolean>('keep_node($1, $2, $3)', [core.node, leaseMs, packed])
+  const keepNode = async (packed: Uint8Array | null): Promise<boolean> => {
+    const { node } = core
+    const isKept = await callBeside<boolean>('keep_node($1, $2, $3)', [node, leaseMs, packed])
+    // A machine that was suspended does not know by its own clock. From now on no turn of this lease begins or goes on.
+    if (!isKept && core.node === node) core.leaseEndsMicros = 0
+    return isKept
+  }
   let isReopening = false
   /** Before anything is admitted, the ends of turns that the database could not be told. */
   const reopen = async (): Promise<void> => {
@@ -230,8 +241,6 @@ function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOpti
   const renew = async () => {
     const askedAt = core.nowMicros()
     if (!(await core.keepNode(null))) {
-      // From now on no turn of the former lease begins or goes on.
-      core.leaseEndsMicros = 0
       observer.leaseLost()
       core.gate.expire()
       core.node = await beginNode(core, leaseMs)
@@ -242,7 +251,8 @@ function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOpti
   const renewIfDue = async () => {
     // The turns are cut off while this node may still write down what they owe.
     if (!core.gate.open && core.nowMicros() >= core.leaseEndsMicros - LAST_WRITES_MS * 1000) core.gate.expire()
-    const isDue = core.nowMicros() - renewedAt >= (leaseMs / RENEWALS_A_LEASE) * 1000
+    const isLost = core.leaseEndsMicros === 0
+    const isDue = isLost || core.nowMicros() - renewedAt >= (leaseMs / RENEWALS_A_LEASE) * 1000
     if (isRenewing || (core.gate.open && !isDue)) return
     isRenewing = true
     await renew().catch(() => {})

@@ -3,7 +3,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { isUnavailable, SqlFailure, UnexpectedChanges } from '../sql-store.ts'
 import { FUNCTIONS_SCHEMA } from './schema.ts'
 
-/** The part of a driver that the ledger uses: the `Pool` of `pg` fits. The program has no such dependency yet. */
+/** The part of a driver that the ledger uses: the `Pool` of `pg` fits. */
 export interface PostgresPool {
   query(
     text: string,

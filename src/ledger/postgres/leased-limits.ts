@@ -323,13 +323,13 @@ const wordsOf = (asked: readonly AskedSlice[]): string => asJson(asked.map(({ sl
 const refusalBy = (limits: readonly AppliedLimit[], slices: readonly Slice[], databaseMicros: number) =>
   checkLimits(stateOf(limits, slices), limits, databaseMicros)
 
-/** The limits as a turn of this node finds them: what is in its hand has not been taken from it. */
+/** The limits as a turn of this node finds them: what is in its hand, or goes back with its next call, has not been taken from it. */
 function stateOf(limits: readonly AppliedLimit[], slices: readonly Slice[]) {
   const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   for (const [index, { kind, subject, limit }] of limits.entries()) {
-    const { reachedAt, units, elsewhere, inUse } = slices[index]!
+    const { reachedAt, units, unused, elsewhere, inUse } = slices[index]!
     if (kind === 'concurrent') ledgerState.running.set(subject, elsewhere + inUse)
-    else ledgerState.rateLimits.set(subject, reachedAt - units * (MINUTE_MICROS / limit))
+    else ledgerState.rateLimits.set(subject, reachedAt - (units + unused) * (MINUTE_MICROS / limit))
   }
   return ledgerState
 }

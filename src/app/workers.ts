@@ -12,7 +12,7 @@ import { WORKER_VARIABLE, type WorkerStart } from './process.ts'
 import type { ServeDeps } from './server-note.ts'
 import { createLinkEnd, type LinkMessage, type SupervisorAnswers, type WorkerAnswers } from './worker-link.ts'
 
-/** The pause before a worker is started again doubles with each death, and starts anew after a worker has served for a while. */
+/** The pause before a worker is started again doubles with each death, and is short again after a worker has served for a while. */
 const PAUSE_MS = { first: 100, longest: 30_000 }
 const CALM_MS = 60_000
 

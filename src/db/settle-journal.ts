@@ -86,7 +86,7 @@ export async function openSettleJournal(options: JournalOptions) {
 }
 
 /**
- * Moves the records of a journal that nobody writes any more into another one. Returns how many there were; undefined when
+ * Moves the records of a journal that is not written any more into another one. Returns how many there were; undefined when
  * there is no room for all of them, and the next start goes on.
  */
 export async function takeRecords(into: SettleJournal, from: SettleJournal): Promise<number | undefined> {

@@ -244,7 +244,7 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     await ledgerState.close()
   })
 
-  it('learns from a mark that is refused that nothing more may leave, whatever its own clock says', async () => {
+  it('learns from a mark that is refused that nothing more may leave, also when its own clock stood still', async () => {
     const ledgerState = await createPostgresLedgerState()
     const account = await ledgerState.addAccount()
     const { ledger, facts } = await openNode(ledgerState.connect() as PostgresPool)

@@ -27,7 +27,7 @@ const cap = (name: 'day' | 'month', cycle: Cycle): Allowance => ({
 const WINDOWS = [quota('5h', { kind: 'anchored', ms: 5 * HOUR }), quota('month', { kind: 'month', day: 'billing' })]
 const CAPS = [cap('day', { kind: 'day' }), cap('month', { kind: 'month', day: 1 })]
 
-/** Periods, caps, expiries and refusals in an order that nobody has thought of, at rest in the end. */
+/** Periods, caps, expiries and refusals in a random order, at rest in the end. */
 async function liveAtRandom(database: PostgresLedgerState, next: () => number): Promise<void> {
   const below = (most: number) => Math.floor(next() * most)
   const of = <Each>(choices: readonly Each[]): Each => choices[below(choices.length)]!

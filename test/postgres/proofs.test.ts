@@ -433,7 +433,7 @@ describe.skipIf(!postgres)('proofs at four nodes', () => {
       count(admission.kind === 'admitted' ? `admitted ${turn.kind}` : admission.refusal.kind)
     }
     let jumps = 0
-    /** The windows of the accounts end, and their caps begin anew. */
+    /** The windows of the accounts end, and their caps begin again. */
     const jump = async () => {
       await ledgerState.pool.query('UPDATE nodes SET lease_until = lease_until + $1', [9 * HOUR])
       await ledgerState.setClock({ aheadMs: ++jumps * 9 * HOUR })

@@ -104,7 +104,7 @@ async function handleOf(place: Place, server: ServerProcess) {
   }
 }
 
-/** A process that nobody has waited for yet has ended as well. */
+/** A process that is not waited for yet has ended as well. */
 export function isGone(pid: number): boolean {
   const stat = `/proc/${pid}/stat`
   if (existsSync('/proc/self/stat')) return !existsSync(stat) || / Z /.test(readFileSync(stat, 'utf8'))

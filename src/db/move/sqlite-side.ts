@@ -294,7 +294,7 @@ function refuseOtherMove(path: string): void {
     connection.exec('BEGIN IMMEDIATE')
     connection.exec('COMMIT')
   } catch (error) {
-    // Whatever else is wrong with it, it is about to be deleted.
+    // If anything else is wrong with it: it is about to be deleted.
     if (sqliteCodeOf(error) === 'SQLITE_BUSY') throw new MoveRefused(`Another move writes to ${basename(path)}.`)
   } finally {
     connection.close()

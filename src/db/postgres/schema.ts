@@ -315,7 +315,7 @@ BEGIN
     'marks', (SELECT coalesce(jsonb_object_agg(node, encode(packed, 'hex')), '{}') FROM marks));
 END $$;
 
--- Which of these turns are not open any more, whoever ended them.
+-- Which of these turns are not open any more.
 CREATE FUNCTION ended_turns(asked text[]) RETURNS jsonb LANGUAGE sql AS $$
   SELECT coalesce(jsonb_agg(each), '[]') FROM unnest(asked) AS each
     WHERE NOT EXISTS (SELECT FROM receipts WHERE request_id = each AND state = 'open')

@@ -214,7 +214,7 @@ CREATE TYPE plain_turn AS (place bigint, "requestId" text, account bigint, key b
   choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, cap bigint, hold bigint);
 
 -- Most batches: turns without limits, caps and idempotency keys, of wallets that cover all that their turns want. Then each
--- gets what it wants, in whatever order, and all are placed at once. Null: this batch is another one.
+-- gets what it wants in any order, and all are placed at once. Null: this batch is another one.
 CREATE FUNCTION admit_plain(batch jsonb, by_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   turns plain_turn[];

@@ -142,7 +142,7 @@ WITH ahead AS MATERIALIZED (
   counting AS MATERIALIZED (
     SELECT seen.account, 'cap:' || seen.key || ':' || name AS subject, seen.opened_at, seen.state, seen.charge_nano, seen.hold_nano
       FROM seen CROSS JOIN LATERAL unnest(string_to_array(seen.caps, ' ')) AS name WHERE seen.caps IS NOT NULL),
-  -- The sum of a period begins anew with it: a receipt of it that was read before would have begun it before.
+  -- The sum of a period begins with it: a receipt of it that was read before would have begun it before.
   counters AS MATERIALIZED (
     SELECT picked.account, picked.is_end, counter.*,
         coalesce(CASE (known.value ->> 0)::bigint WHEN counter.period_start THEN (known.value ->> 1)::numeric END, 0)

@@ -104,7 +104,7 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       return balance <= 0n
     },
     limitStatuses: (limits) => limitStatusesOnPostgres(core, limits),
-    // A shared limit refuses after the body: until then nobody knows the model.
+    // A shared limit refuses after the body, which names the model.
     limitRefusal: (limits) => core.limits.refusal(limits.filter((limit) => !isLeasedLimit(limit))),
     admit: (request) => admitOnPostgres(core, request),
     takeRequest: (limits) => takeRequestOnPostgres(core, limits),

@@ -20,7 +20,7 @@ export interface Life {
   readonly requests: readonly string[]
   readonly replayed: readonly { readonly key: string; readonly body: object; readonly answer: KeyedAnswer }[]
   readonly response: { readonly id: string; readonly stream: string }
-  /** Of a code that nobody has redeemed. */
+  /** Of a code that is not redeemed. */
   readonly code: string
 }
 

@@ -328,8 +328,6 @@ async function openFileLedger(core: Core & { readonly database: Database }, { us
   return { ledger, journal }
 }
 
-/** How long a call to PostgreSQL is tried again before its request fails. */
-const RETRY_MS = 2000
 /** After the end of its lease a node has this long to bring the ends of its turns. */
 const RECOVERY_GRACE_MS = 10_000
 
@@ -354,7 +352,6 @@ async function openNodeLedger(
     markIntervalMs: config.ledger.markIntervalMs,
     leaseMs: config.ledger.nodeLeaseMs,
     leaseNowMicros: core.overrides.leaseNowMicros,
-    retryMs: RETRY_MS,
     recoveryGraceMs: RECOVERY_GRACE_MS,
     observer: {
       trouble: (error) => log.error({ error }, 'PostgreSQL did not answer the ledger; it is asked again'),

@@ -1,3 +1,6 @@
+import { pause } from '../lib/async.ts'
+import { systemClock } from '../lib/clock.ts'
+
 /** A parameter of a statement, or a cell of a row. */
 export type SqlValue = string | number | bigint | null | Uint8Array
 export type SqlRow = Record<string, SqlValue>
@@ -101,6 +104,31 @@ export const isOfTheData = (error: unknown): boolean =>
 /** PostgreSQL cannot be reached, or does not serve at the moment. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof SqlFailure && /^(?:08|25|28|3D|40|53|55|57|58|XX|no-answer)/.test(error.code)
+
+/** How long a call waits for a database that cannot be reached, e.g. while it restarts, before it fails. */
+export const RETRY_MS = 2000
+const RETRY_MIN_MS = 50
+
+/**
+ * Repeats `work` while the database is unavailable, for `retryMs`. After a failed connection it is unknown whether the database
+ * has done the work, so it must be the same when it is done twice.
+ */
+export async function retryUnavailable<Result>(
+  work: () => Promise<Result>,
+  { retryMs, onTrouble }: { readonly retryMs: number; onTrouble?(error: unknown): void } = { retryMs: RETRY_MS },
+): Promise<Result> {
+  const startedAt = systemClock.nowMicros()
+  for (let waitMs = RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, RETRY_MS)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      onTrouble?.(error)
+      if (systemClock.nowMicros() - startedAt >= retryMs * 1000) throw error
+    }
+    await pause(waitMs)
+  }
+}
 
 /** Whether rows that a write refers to or changes were deleted or changed since they were read, as another node may do. */
 export const isChangedMeanwhile = (error: unknown): boolean =>

@@ -16,7 +16,7 @@ import { readRows } from './lib/read-rows.mjs'
 import { openStage } from './lib/stage.mjs'
 
 /** Whether the answer was stored is unknown where the database went away with it. */
-const IS_KEPT = /its answer is (?:not )?(?:kept|there)/
+const IS_KEPT = /its answer is (?:not )?(?:kept|there)|was told idempotency_not_replayable/
 
 /** After the last disturbance every node must serve as if nothing had been. */
 const CALM_MS = 5000

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AccountRow } from '../../model/ids.ts'
-import { changeRows, type SqlStore, type SqlValue } from '../sql-store.ts'
+import { changeRows, retryUnavailable, type SqlStore, type SqlValue } from '../sql-store.ts'
 import type { ContentServices } from './open-content.ts'
 
 export type StoredCallSeals = ReturnType<typeof createStoredCallSeals>
@@ -26,7 +26,7 @@ export function createStoredCallSeals({ file, now, onFailure }: ContentServices)
       const rows = waiting
       waiting = []
       waitingBytes = 0
-      await changeRows(file, KEEP, ...rows).catch(onFailure)
+      await retryUnavailable(() => changeRows(file, KEEP, ...rows)).catch(onFailure)
     }
     writing = undefined
   }

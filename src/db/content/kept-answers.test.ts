@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import type { SqlStore } from '../sql-store.ts'
+import { SqlFailure, type SqlStore } from '../sql-store.ts'
 import { createKeptAnswers, type KeptAnswersOptions } from './kept-answers.ts'
 import { openContent } from './open-content.ts'
 
@@ -69,6 +69,26 @@ describe('an answer that is kept', () => {
     const found = await answers.find(named('a'), ACCOUNT)
     expect(found).toMatchObject({ status: 200, contentType: 'application/json', rawBytes: body.length })
     expect((await found?.read())?.equals(body)).toBe(true)
+    expect(failures).toEqual([])
+  })
+
+  it('is kept once while its database comes back, whether or not it was written before', async () => {
+    const failing = ['before', 'after']
+    const answers = await open({
+      file: {
+        ...file,
+        async atomic(statements) {
+          const when = failing.pop()
+          const changed = when === 'before' ? [] : await file.atomic(statements)
+          if (when !== undefined) throw new SqlFailure('the database system is shutting down', '57P03')
+          return changed
+        },
+      },
+    })
+    expect(await answers.keep(answer('a'))).toBe(true)
+    expect(failing).toEqual([])
+    expect(await file.all('SELECT request_id FROM answers', [])).toEqual([{ request_id: named('a') }])
+    expect((await readOf(answers, 'a'))?.toString()).toBe('{"said":"hello"}')
     expect(failures).toEqual([])
   })
 

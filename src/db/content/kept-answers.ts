@@ -1,7 +1,7 @@
 import { createQueue } from '../../lib/async.ts'
 import { deriveKey } from '../../lib/crypto.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import { changeRows, findRow, isUnavailable, type SqlStore, type SqlValue } from '../sql-store.ts'
+import { changeRows, findRow, isUnavailable, retryUnavailable, type SqlStore, type SqlValue } from '../sql-store.ts'
 import type { ContentServices } from './open-content.ts'
 import { insertOwners, OWNER_OF, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
 import { createWriteQueue, inTime } from './write-queue.ts'
@@ -56,7 +56,8 @@ export async function createKeptAnswers({
   const keep = async ({ body, ...answer }: AnswerToKeep): Promise<boolean> => {
     const { encoding, bytes } = await packBody(body)
     const sealed = await sealBytes(keyFor(keys[0], nameOf(answer)), nameOf(answer), bytes)
-    return store.add({ ...answer, rawBytes: body.length, ringKey: keys[0].id, encoding, sealed, at: now() })
+    const row = { ...answer, rawBytes: body.length, ringKey: keys[0].id, encoding, sealed, at: now() }
+    return retryUnavailable(() => store.add(row))
   }
 
   return {
@@ -171,7 +172,7 @@ async function createAnswerStore(file: SqlStore, bytesMax: number, isShared: boo
       if (isShared && ++writes % WRITES_BETWEEN_SUMS === 0) bytesUsed = await sum()
       await makeRoom(bytes)
       const owners = insertOwners(answers.map(({ account }) => account))
-      await file.atomic([owners, { sql: INSERT, rows: answers.map(rowOf), expectChanges: 1 }])
+      await file.atomic([owners, { sql: INSERT, rows: answers.map(rowOf) }])
       bytesUsed += bytes
       return answers.map(() => true)
     },
@@ -197,9 +198,11 @@ function enoughOf(answers: readonly AnswerSize[], bytes: number): AnswerSize[] {
   return enough
 }
 
+/** A repeated attempt may find that the first has written it. */
 const INSERT = `INSERT INTO answers
   (request_id, account, ring_key, status, content_type, encoding, raw_bytes, bytes, facts, at, expires_at, sealed)
-  VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`
+  VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+  ON CONFLICT (request_id) DO NOTHING`
 
 const rowOf = ({ ringKey, encoding, sealed, at, ...answer }: SealedAnswer): SqlValue[] => [
   ...[answer.requestId, answer.account, ringKey, answer.status, answer.contentType, encoding],

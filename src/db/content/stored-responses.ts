@@ -2,7 +2,7 @@ import { createByteBudget } from '../../lib/bytes.ts'
 import { isObject } from '../../lib/types.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { tryParse } from '../../protocols/json/bytes.ts'
-import type { SqlStore } from '../sql-store.ts'
+import { retryUnavailable, type SqlStore } from '../sql-store.ts'
 import { sealLog } from './event-log.ts'
 import type { ContentServices } from './open-content.ts'
 import { readResponses } from './read-responses.ts'
@@ -166,7 +166,7 @@ function writeResponses(services: ResponseServices) {
     if (!services.keeps) return false
     try {
       if (!waiting.take(bytes)) throw new Error('Too many responses wait to be written')
-      const done = write(account, prepare).finally(() => waiting.give(bytes))
+      const done = retryUnavailable(() => write(account, prepare)).finally(() => waiting.give(bytes))
       return await inTime(done, 'A response')
     } catch (error) {
       services.onFailure(error)

@@ -1,6 +1,4 @@
-import { pause } from '../../lib/async.ts'
-import { systemClock } from '../../lib/clock.ts'
-import { isUnavailable, SqlFailure, UnexpectedChanges } from '../sql-store.ts'
+import { SqlFailure, UnexpectedChanges } from '../sql-store.ts'
 import { FUNCTIONS_SCHEMA } from './schema.ts'
 
 /** The part of a driver that the ledger uses: the `Pool` of `pg` fits. */
@@ -50,41 +48,17 @@ export function asFailure(error: unknown, place?: number): unknown {
   return new SqlFailure(`${message}${where}`, code, place, { cause: error })
 }
 
-/**
- * Whether a retry may succeed: the connection failed, the server does not serve or write at the moment, or the transaction was
- * undone. A retry is harmless, because every operation is idempotent. After a failed connection it is unknown whether the database
- * has done the call.
- */
-export const isRetryable = isUnavailable
-
-const RETRY_MIN_MS = 50
-const RETRY_MAX_MS = 2000
-
-/**
- * Calls a function of the ledger, and retries the identical call within `retryMs` until its outcome is known. Money is text
- * in both directions, because JSON numbers are doubles.
- */
+/** Calls a function of the ledger. Money is text in both directions, because JSON numbers are doubles. */
 export async function callLedger<Result>(
-  {
-    pool,
-    retryMs,
-    onTrouble,
-  }: { readonly pool: PostgresPool; readonly retryMs: number; onTrouble?(error: unknown): void },
+  pool: PostgresPool,
   call: string,
   values: readonly unknown[],
 ): Promise<Result> {
-  const startedAt = systemClock.nowMicros()
-  for (let waitMs = RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, RETRY_MAX_MS)) {
-    try {
-      const { rows } = await pool.query(`SELECT ${FUNCTIONS_SCHEMA}.${call} AS result`, values)
-      return rows[0]?.result as Result
-    } catch (thrown) {
-      const error = asFailure(thrown)
-      if (!isRetryable(error)) throw error
-      onTrouble?.(error)
-      if (systemClock.nowMicros() - startedAt >= retryMs * 1000) throw error
-    }
-    await pause(waitMs)
+  try {
+    const { rows } = await pool.query(`SELECT ${FUNCTIONS_SCHEMA}.${call} AS result`, values)
+    return rows[0]?.result as Result
+  } catch (error) {
+    throw asFailure(error)
   }
 }
 

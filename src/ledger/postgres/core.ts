@@ -1,4 +1,4 @@
-import { isRetryable } from '../../db/postgres/pool.ts'
+import { isUnavailable } from '../../db/sql-store.ts'
 import type { LruMap } from '../../lib/collections.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
@@ -292,7 +292,7 @@ export function createTurnCalls(send: SendTurns): TurnCalls {
       for (const [index, { resolve }] of admissions.entries()) resolve(results.admissions[index]!)
       for (const [index, { resolve }] of closes.entries()) resolve(results.closes[index]!)
     } catch (error) {
-      if (admissions.length + closes.length === 1 || isRetryable(error)) {
+      if (admissions.length + closes.length === 1 || isUnavailable(error)) {
         for (const { reject } of [...admissions, ...closes]) reject(error)
         return
       }

@@ -1,4 +1,5 @@
-import { asJson, isRetryable } from '../../db/postgres/pool.ts'
+import { asJson } from '../../db/postgres/pool.ts'
+import { isUnavailable } from '../../db/sql-store.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import { createLedgerState } from '../state/state.ts'
 import { checkLimits, type LimitRefusal, limitStatusesOf } from '../state/turn-limits.ts'
@@ -153,7 +154,7 @@ export function createLeasedLimits({ call, node, nowMicros, onTrouble }: LeasedL
         slice.units += Math.min(unused, 0)
         slice.answeredAtMicros = nowMicros()
       }
-      if (!isRetryable(error)) {
+      if (!isUnavailable(error)) {
         if (round.length === 0) onTrouble(error)
         for (const waiter of leave(round)) waiter.reject(error)
       }

@@ -1,5 +1,6 @@
 import { asJson, callLedger, type PostgresPool } from '../../db/postgres/pool.ts'
 import type { SettleJournal } from '../../db/settle-journal.ts'
+import { RETRY_MS, retryUnavailable } from '../../db/sql-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { createLruMap } from '../../lib/collections.ts'
 import type { AccountRow } from '../../model/ids.ts'
@@ -43,7 +44,7 @@ interface PostgresLedgerOptions {
   /** How long other nodes wait for a sign of life before they resolve this one's holds. */
   readonly leaseMs: number
   /** How long an operation is retried when the database does not answer. */
-  readonly retryMs: number
+  readonly retryMs?: number | undefined
   readonly observer: PostgresLedgerObserver
   /** How long after the end of its lease a node may still bring the ends of its turns. */
   readonly recoveryGraceMs?: number
@@ -121,13 +122,13 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
       await core.turns.idle()
       await core.leased.close()
       // Other nodes may resolve the rest at once. If the database does not answer, they wait for the lease to end.
-      await callLedger({ pool: deps.pool, retryMs: 0 }, 'end_node($1)', [core.node]).catch(() => {})
+      await callLedger(deps.pool, 'end_node($1)', [core.node]).catch(() => {})
     },
   }
 }
 
 async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
-  const { pool, leasePool = pool, retryMs, leaseMs, observer } = deps
+  const { pool, leasePool = pool, retryMs = RETRY_MS, leaseMs, observer } = deps
   // Other nodes may resolve this one's holds when its lease ends.
   const gate = createLedgerGate(leaseMs)
   const onTrouble = (error: unknown) => {
@@ -139,7 +140,9 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
   const callOver =
     (connections: PostgresPool) =>
     async <Result>(expression: string, values: readonly unknown[]): Promise<Result> => {
-      const result = await callLedger<Result>({ pool: connections, retryMs, onTrouble }, expression, values)
+      const result = await retryUnavailable(() => callLedger<Result>(connections, expression, values), {
+        ...{ retryMs, onTrouble },
+      })
       if (!gate.open && !isReopening) void reopen()
       return result
     }

@@ -1,4 +1,5 @@
-import { asJson, isRetryable } from '../../db/postgres/pool.ts'
+import { asJson } from '../../db/postgres/pool.ts'
+import { isUnavailable } from '../../db/sql-store.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import { type Ending, readEnding } from '../../model/ending.ts'
 import type { AccountRow, RequestId } from '../../model/ids.ts'
@@ -69,7 +70,7 @@ async function askForHold(
   const { node } = core
   const row = await core.turns.admit(request).catch((error: unknown) => {
     core.attended.delete(requestId)
-    if (!isRetryable(error)) throw error
+    if (!isUnavailable(error)) throw error
     return undefined
   })
   if (!row) return undefined
@@ -205,7 +206,7 @@ export const replayOnPostgres = (core: PostgresCore, journaled: JournaledEnds): 
       forgetTurn(core, requestId)
       return { kind: kind === 'not-open' ? 'not-open' : 'recorded' }
     } catch (error) {
-      if (isRetryable(error)) return { kind: 'lost' }
+      if (isUnavailable(error)) return { kind: 'lost' }
       // What the database refuses is recovered by its marks.
       core.onTrouble(error)
       return { kind: 'not-open' }
@@ -220,7 +221,7 @@ async function closeOnPostgres(
 ): Promise<SettleOutcome> {
   const op = { ...closeOp(requestId, ending, `${core.node}.${++closings}`), recovers }
   const row = await core.turns.close(op, account).catch((error: unknown) => {
-    if (!isRetryable(error)) throw error
+    if (!isUnavailable(error)) throw error
     return undefined
   })
   // Unknown whether the hold is closed: recovery finds it as it is.

@@ -48,7 +48,8 @@ function auditAsked(figures, receivedRequest, receipts, report) {
     if (receipts.has(note.id)) report('I10', id, `${note.id} ran again after a whole answer`)
     // Of a cluster: the end of the first is on its way in a journal.
     const isPassing = note.kills !== undefined && PASSING_OF_CLUSTERS.has(note.code)
-    if (note.ended === 'refused' && !isPassing) report('I10', id, `was told ${note.code} after a whole answer`)
+    if (note.ended === 'refused' && !isPassing)
+      report('I10', whole.original, `was told ${note.code} after a whole answer`)
   }
 }
 

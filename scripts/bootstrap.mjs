@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildConsole, consoleStands } from './bootstrap/console.mjs'
 import { dependenciesStand, installDependencies } from './bootstrap/dependencies.mjs'
+import { buildDocs, docsStand } from './bootstrap/docs.mjs'
 import { fail } from './bootstrap/failure.mjs'
 import { buildProgram, PROGRAM, programStands } from './bootstrap/program.mjs'
 import { withLock } from './bootstrap/with-lock.mjs'
@@ -13,16 +14,18 @@ export const ROOT = resolve(fileURLToPath(new URL('..', import.meta.url)))
 const printToStderr = (line) => process.stderr.write(`${line}\n`)
 
 /**
- * Installs packages and builds program and console if needed. If nothing changed, it computes a few hashes and prints nothing.
+ * Installs packages and builds program, console and documentation if needed. If nothing changed, it computes a few hashes and prints nothing.
  * Returns the path of the program.
  */
 export async function bootstrap({ root = ROOT, print = printToStderr, rebuild = false } = {}) {
-  const stands = () => dependenciesStand(root) && !rebuild && programStands(root) && consoleStands(root)
+  const stands = () =>
+    dependenciesStand(root) && !rebuild && programStands(root) && consoleStands(root) && docsStand(root)
   if (!stands()) {
     await withLock(join(root, '.cache', 'bootstrap.lock'), { print }, async () => {
       if (!dependenciesStand(root)) await installDependencies({ root, print })
       if (rebuild || !programStands(root)) buildProgram({ root, print })
       if (rebuild || !consoleStands(root)) buildConsole({ root, print })
+      if (rebuild || !docsStand(root)) await buildDocs({ root, print })
     })
   }
   return join(root, PROGRAM)

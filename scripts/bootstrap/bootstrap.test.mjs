@@ -106,10 +106,15 @@ it('an npm_execpath of another package manager is ignored', () => {
   expect(npmCommand({ npm_execpath: '/opt/pnpm/bin/pnpm.cjs' }, '/nowhere/bin/node').command).toBe('npm')
 })
 
-it('files in dist without a source are stale, except those of the console', () => {
-  const ofTheConsole = ['.millrace-console-stamp', 'console/index.html', 'console/assets/index-1.js.br']
+it('files in dist without a source are stale, except those of the console and the documentation', () => {
+  const ofTheSites = [
+    '.millrace-console-stamp',
+    'console/assets/index-1.js.br',
+    '.millrace-docs-stamp',
+    'docs/index.html',
+  ]
   const outputs = [
-    ...ofTheConsole,
+    ...ofTheSites,
     '.millrace-stamp',
     'app/main.js',
     'app/main.js.map',

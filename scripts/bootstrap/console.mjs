@@ -79,7 +79,7 @@ function bundle(root) {
 }
 
 /** Compresses once at build time, so that no request waits for it. */
-function compressAll(folder) {
+export function compressAll(folder) {
   for (const path of filesBelow(folder)) {
     const bytes = readFileSync(join(folder, path))
     const brotli = {

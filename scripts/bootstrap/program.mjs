@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONSOLE_STAMP_NAME } from './console.mjs'
+import { DOCS_STAMP_NAME } from './docs.mjs'
 import { explainWrite, Failure } from './failure.mjs'
 import { filesBelow, fingerprint, textOf } from './fingerprint.mjs'
 
@@ -62,16 +63,16 @@ function compile(root) {
   )
 }
 
-/** Files in dist, except the console's, without a source file. Loading one would run stale code. */
+/** Files in dist, except those of the console and the documentation, without a source file. Loading one would run stale code. */
 export function staleOutputs(outputs, sourceFiles) {
-  const expected = new Set([STAMP_NAME, CONSOLE_STAMP_NAME])
+  const expected = new Set([STAMP_NAME, CONSOLE_STAMP_NAME, DOCS_STAMP_NAME])
   for (const path of sourceFiles) {
     if (path.endsWith('.json')) expected.add(path)
     if (!path.endsWith('.ts')) continue
     const output = path.replace(/\.ts$/, '.js')
     expected.add(output).add(`${output}.map`)
   }
-  return outputs.filter((path) => !expected.has(path) && !path.startsWith('console/'))
+  return outputs.filter((path) => !expected.has(path) && !/^(?:console|docs)\//.test(path))
 }
 
 function removeEmptyFolders(folder) {

@@ -23,11 +23,11 @@ import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 import { createStickyLanes } from '../routing/plan-lanes.ts'
 import { createRetryBudget, createRetryWait } from '../routing/retry-budget.ts'
 import { createConsoleApi } from '../server/console/api.ts'
-import { loadConsoleFiles } from '../server/console/files.ts'
 import type { ConsoleServices } from '../server/console/handler.ts'
 import { createEdge } from '../server/listener.ts'
 import { createMetricsServer } from '../server/metrics-server.ts'
-import { type EdgeConsole, type EdgeOptions, type Gateway, LINGER } from '../server/services.ts'
+import { type EdgeConsole, type EdgeOptions, type Gateway, LINGER, type SiteFiles } from '../server/services.ts'
+import { loadSiteFiles } from '../server/site-files.ts'
 import type { ServerFacts, Services, Serving } from './app.ts'
 import { startJobs } from './jobs.ts'
 import { openSend } from './open-send.ts'
@@ -50,6 +50,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     turnCounts: turns,
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
     console: await createEdgeConsole(services, admin),
+    docs: services.config.server.docs ? createDocs() : undefined,
   })
   closing.add(async () => {
     const ended = edge.stopAccepting()
@@ -160,8 +161,15 @@ function callSealsOf({ clock, callSeals: stored, seals, log }: Services): CallSe
 /** More than a person with an open page needs, and too little to scrape or to guess secrets. */
 const CONSOLE_RATE: RateLimit = { perMinute: 1200, burst: 300 }
 
-/** Where the build puts the console, seen from `src` and from `dist` alike. */
+/** Where the build puts the console and the documentation, seen from `src` and from `dist` alike. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url))
+const DOCS_FOLDER = fileURLToPath(new URL('../../dist/docs', import.meta.url))
+
+/** Read with the first request, because few servers are asked for it. */
+function createDocs(): () => Promise<SiteFiles> {
+  let files: Promise<SiteFiles> | undefined
+  return () => (files ??= loadSiteFiles(DOCS_FOLDER))
+}
 
 /** Undefined when the operator has switched the console off. */
 async function createEdgeConsole(services: Services, admin: ConsoleServices): Promise<EdgeConsole | undefined> {
@@ -170,7 +178,7 @@ async function createEdgeConsole(services: Services, admin: ConsoleServices): Pr
   const { hosts, allowHttp } = config.console
   return {
     site: { publicUrl: config.server.publicUrl, hosts, allowHttp },
-    files: await loadConsoleFiles(CONSOLE_FOLDER),
+    files: await loadSiteFiles(CONSOLE_FOLDER),
     api: createConsoleApi(admin),
     sessions: people.sessions,
     addressLimiter: createAddressLimiter({ nowMicros: clock.nowMicros, rule: () => CONSOLE_RATE }),

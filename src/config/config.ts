@@ -30,6 +30,7 @@ export const resolveConfig = (parsed: Parsed, data: string) => ({
     metricsHost: parsed.server.metrics_host,
     metricsPort: parsed.server.metrics_port,
     trustProxy: parsed.server.trust_proxy,
+    docs: parsed.server.docs,
     maxConnections: parsed.server.max_connections,
     workers: resolveWorkers(parsed),
     allowedOrigins: parsed.server.allowed_origins,

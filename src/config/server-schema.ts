@@ -42,6 +42,7 @@ export const serverSchema = section('Where the server listens, and which clients
       typeof value === 'string' && isNetwork(value) ? read(value) : wrong('an address or a network such as 10.0.0.0/8'),
     ),
   ),
+  docs: flag('Serve the documentation under /docs, to everybody.').prefault(true),
   // A connection costs a file descriptor and about 10 kB. This is the only limit on clients without a key.
   max_connections: integer(
     'Open connections of each worker. Further ones are closed at once.',

@@ -2,6 +2,7 @@ import type { Caller } from '../model/caller.ts'
 import { problem, type Refused, refused } from '../model/problem.ts'
 import { authenticate } from './auth.ts'
 import { serveConsole } from './console/serve-console.ts'
+import { serveDocs } from './docs.ts'
 import { NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 import { sendJson, sendProblem, writeHead } from './respond.ts'
@@ -35,6 +36,8 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/key', { GET: withKey(describeKey) }],
   ['/v1/requests/', { GET: withKey(getRequest) }],
   ['/', { GET: home }],
+  ['/docs', { GET: serveDocs }],
+  ['/docs/', { GET: serveDocs }],
   ['/console', { GET: serveConsole }],
   ['/console/', CONSOLE],
   // The process runs and its event loop turns. Nothing else is checked.

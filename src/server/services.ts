@@ -67,12 +67,14 @@ export interface EdgeServices {
   findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>
   /** Undefined when the operator has switched the console off. */
   readonly console: EdgeConsole | undefined
+  /** Reads the documentation, once. Undefined when the operator has switched it off. */
+  readonly docs: (() => Promise<SiteFiles>) | undefined
 }
 
 /** What the edge uses to serve the console. */
 export interface EdgeConsole {
   readonly site: SiteOptions
-  readonly files: ConsoleFiles
+  readonly files: SiteFiles
   /** The routes of the console's API: a Hono app. */
   readonly api: { fetch(request: Request, from: ConsoleRequest): Response | Promise<Response> }
   readonly sessions: Pick<SignInServices['sessions'], 'find'>
@@ -82,15 +84,15 @@ export interface EdgeConsole {
   findPlaygroundCaller(account: AccountRow, kind: Caller['kind']): Promise<CallerOutcome>
 }
 
-/** The built console, in memory: about a megabyte, read once. */
-export interface ConsoleFiles {
-  /** By the path below `/console/`. */
-  find(path: string): ConsoleFile | undefined
+/** A built site, in memory: about a megabyte. */
+export interface SiteFiles {
+  /** By the path below the site's own. */
+  find(path: string): SiteFile | undefined
   /** The answer for every path that is not a file; undefined without a build. */
-  readonly page: ConsoleFile | undefined
+  readonly page: SiteFile | undefined
 }
 
-export interface ConsoleFile {
+export interface SiteFile {
   readonly type: string
   /** Of the plain bytes. Each encoding has a strong ETag of its own (RFC 9110, section 8.8.3.3). */
   readonly digest: string

@@ -2,7 +2,7 @@ import { type OperationRefused, REFUSALS } from '../../admin/outcome.ts'
 import type { ConsoleError } from '../../contract/values.ts'
 import type { RequestContext } from '../request-context.ts'
 import { sendJson } from '../respond.ts'
-import { API_HEADERS } from './files.ts'
+import { API_HEADERS } from '../site-files.ts'
 
 /** Refusals of the edge, before a use case is called. */
 const EDGE_CODES = {

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import type { RequestContext } from '../request-context.ts'
-import { endAnswer, writeHead } from '../respond.ts'
-import type { ConsoleFile, ConsoleFiles } from '../services.ts'
+import type { RequestContext } from './request-context.ts'
+import { endAnswer, writeHead } from './respond.ts'
+import type { SiteFile, SiteFiles } from './services.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.json': 'application/json',
@@ -19,10 +20,10 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const PAGE = 'index.html'
 
-/** A missing folder means a server without a console. */
-export async function loadConsoleFiles(folder: string): Promise<ConsoleFiles> {
+/** The files of the console or the documentation, in memory. A missing folder means that it is not built. */
+export async function loadSiteFiles(folder: string): Promise<SiteFiles> {
   const names = await listFiles(folder)
-  const files = new Map<string, ConsoleFile>()
+  const files = new Map<string, SiteFile>()
   for (const name of names) {
     const type = TYPES[extname(name)]
     if (type !== undefined) files.set(name, await loadFile(folder, name, { type, names }))
@@ -45,7 +46,7 @@ async function loadFile(
   folder: string,
   name: string,
   { type, names }: { readonly type: string; readonly names: ReadonlySet<string> },
-): Promise<ConsoleFile> {
+): Promise<SiteFile> {
   const packed = (ending: string) => (names.has(name + ending) ? readFile(join(folder, name + ending)) : undefined)
   const plain = await readFile(join(folder, name))
   return {
@@ -58,8 +59,8 @@ async function loadFile(
   }
 }
 
-/** Sends a file of the console, in the best encoding that the browser accepts. */
-export function sendFile(context: RequestContext, file: ConsoleFile): void {
+/** Sends a file in the best encoding that the browser accepts. */
+export function sendFile(context: RequestContext, file: SiteFile): void {
   const { request, response } = context
   const { bytes, encoding } = encode(file, String(request.headers['accept-encoding'] ?? ''))
   const etag = encoding === undefined ? `"${file.digest}"` : `"${file.digest}-${encoding}"`
@@ -87,7 +88,7 @@ export function sendFile(context: RequestContext, file: ConsoleFile): void {
 const isCached = (known: string | undefined, etag: string): boolean =>
   known?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag) ?? false
 
-function encode({ plain, br, gzip }: ConsoleFile, accepted: string) {
+function encode({ plain, br, gzip }: SiteFile, accepted: string) {
   if (br !== undefined && accepts(accepted, 'br')) return { bytes: br, encoding: 'br' }
   if (gzip !== undefined && accepts(accepted, 'gzip')) return { bytes: gzip, encoding: 'gzip' }
   return { bytes: plain, encoding: undefined }
@@ -113,7 +114,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Headers of everything below `/console`. */
+/** Headers of everything below `/console` and `/docs`. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',

@@ -210,7 +210,7 @@ export function knownViews(dialect?: string): readonly KnownView[] | undefined {
 /** A model of the snapshot as JSON. Null: not known. */
 export type KnownView = ReturnType<typeof knownView>
 
-const knownView = ({ dialect, id, also, traits, price, ...facts }: KnownModel) => ({
+export const knownView = ({ dialect, id, also, traits, price, ...facts }: KnownModel) => ({
   ...{ dialect, id, also },
   efforts: traits.efforts === undefined ? null : knownEfforts(traits.efforts),
   context_tokens: facts.contextTokens ?? null,
@@ -237,9 +237,24 @@ const tokenPricesView = ({ input, cachedInput, cacheWrite, output }: KnownTokenP
  * `millrace check` reports it as missing.
  */
 export function proposeModel(known: KnownModel, providerModel: string): string {
-  const view = knownView(known)
-  // Without the vendor prefix, which belongs to the lane.
-  const id = providerModel.slice(providerModel.lastIndexOf('/') + 1)
+  const lines = proposalLines(knownView(known), {
+    // Without the vendor prefix, which belongs to the lane.
+    id: providerModel.slice(providerModel.lastIndexOf('/') + 1),
+    lanes: [`{ upstream: ${known.dialect}, model: ${yamlText(providerModel)}`],
+    priceUntil: known.priceUntil,
+  })
+  return ['models:', ...lines, ''].join('\n')
+}
+
+/** One entry below `models:`. A lane is a map of YAML without its closing bracket. */
+export function proposalLines(
+  view: KnownView,
+  {
+    id,
+    lanes,
+    priceUntil,
+  }: { readonly id: string; readonly lanes: readonly string[]; readonly priceUntil: string | undefined },
+): string[] {
   const more = view.inputs?.filter((input) => input !== 'text') ?? []
   const lines = [
     `- id: ${yamlText(id)}`,
@@ -247,14 +262,14 @@ export function proposeModel(known: KnownModel, providerModel: string): string {
     ...(more.length === 0 ? [] : [`  inputs: [text]   # also supports ${more.join(' and ')}: see input_tokens_max`]),
     sizeLine('context_tokens', view.context_tokens),
     sizeLine('max_output_tokens', view.max_output_tokens),
-    ...priceLines(view.price, known.priceUntil),
+    ...priceLines(view.price, priceUntil),
     '  lanes:',
-    `    - { upstream: ${known.dialect}, model: ${yamlText(providerModel)} }`,
+    ...lanes.map((lane) => `    - ${lane} }`),
   ]
-  return `models:\n${lines.map((line) => `  ${line}\n`).join('')}`
+  return lines.map((line) => `  ${line}`)
 }
 
-const yamlText = (text: string): string => (/^[A-Za-z][\w./-]*$/.test(text) ? text : JSON.stringify(text))
+export const yamlText = (text: string): string => (/^[A-Za-z][\w./-]*$/.test(text) ? text : JSON.stringify(text))
 
 const sizeLine = (name: string, size: number | null): string =>
   size === null ? `  # ${name}: unknown, see the provider's page of the model` : `  ${name}: ${size}`

@@ -54,8 +54,15 @@ export interface Versions {
   readonly schema: string
 }
 
+export interface InitMode {
+  readonly overwrite: boolean
+  /** The configuration of a LiteLLM proxy, to be converted. */
+  readonly litellm?: string | undefined
+}
+
+/** `notes`: what could not be converted. */
 export type InitOutcome =
-  | { readonly kind: 'written'; readonly path: string }
+  | { readonly kind: 'written'; readonly path: string; readonly notes: readonly string[] }
   | { readonly kind: 'exists'; readonly path: string }
 
 /** Needs only the configuration and the network, with or without a running server. */
@@ -121,8 +128,8 @@ export interface CliServices {
   }
   readonly upstreams: Upstreams
   readonly moveLedger: (place: Place, request: MoveRequest) => Promise<MoveOutcome>
-  /** Writes the commented template. An existing file is kept unless `overwrite`. */
-  readonly writeTemplate: (path: string, mode: { overwrite: boolean }) => Promise<InitOutcome>
+  /** Writes the commented template, or what a file of another gateway becomes. An existing file is kept unless `overwrite`. */
+  readonly writeTemplate: (path: string, mode: InitMode) => Promise<InitOutcome>
   readonly versions: Versions
 }
 

@@ -43,6 +43,12 @@ export function addCheck(program: Command, context: CommandContext): void {
     })
 }
 
+interface InitOptions {
+  readonly yes?: boolean
+  readonly force?: boolean
+  readonly fromLitellm?: string
+}
+
 export function addInit(program: Command, context: CommandContext): void {
   program
     .command('init')
@@ -50,7 +56,8 @@ export function addInit(program: Command, context: CommandContext): void {
     .argument('[file]', 'file to write', 'millrace.yaml')
     .option('-y, --yes', 'do not ask for confirmation')
     .option('--force', 'replace an existing file')
-    .action(async (file: string, { yes, force }: { yes?: boolean; force?: boolean }) => {
+    .option('--from-litellm <file>', 'convert the config.yaml of a LiteLLM proxy')
+    .action(async (file: string, { yes, force, fromLitellm }: InitOptions) => {
       const path = context.place().config ?? file
       const { terminal } = context.services
       if (yes !== true && terminal.interactive) {
@@ -60,13 +67,14 @@ export function addInit(program: Command, context: CommandContext): void {
           return
         }
       }
-      const outcome = await context.services.writeTemplate(path, { overwrite: force === true })
+      const outcome = await context.services.writeTemplate(path, { overwrite: force === true, litellm: fromLitellm })
       if (outcome.kind === 'exists') {
         context.fail(EXIT.failure, `${outcome.path} already exists; --force replaces it.`)
         return
       }
-      const note = 'Add an upstream, then:  millrace check && millrace serve\n'
-      context.print({ path: outcome.path }, { data: `Wrote ${outcome.path}\n`, note })
+      const next = fromLitellm === undefined ? 'Add an upstream' : 'Check the prices'
+      const note = [...outcome.notes, `${next}, then:  millrace check && millrace serve\n`].join('\n')
+      context.print({ path: outcome.path, notes: outcome.notes }, { data: `Wrote ${outcome.path}\n`, note })
     })
 }
 

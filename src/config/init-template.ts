@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { InitOutcome } from '../cli/cli-services.ts'
+import type { InitMode, InitOutcome } from '../cli/cli-services.ts'
 import { whyNotWritten, writePrivately } from '../lib/files.ts'
+import { type Converted, fromLitellm } from './from-litellm.ts'
 import { configSchema } from './schema.ts'
 
 /** The file of `millrace init`: it works as it is and shows further keys in comments. */
@@ -149,17 +150,29 @@ models:
 `
 
 /** Only its owner may read it, because it may hold provider keys. */
-export async function writeTemplate(cwd: string, file: string, mode: { overwrite: boolean }): Promise<InitOutcome> {
+export async function writeTemplate(cwd: string, file: string, mode: InitMode): Promise<InitOutcome> {
   const path = resolve(cwd, file)
+  const { yaml, notes } =
+    mode.litellm === undefined ? { yaml: initTemplate(), notes: [] } : await convertLitellm(resolve(cwd, mode.litellm))
   try {
-    if (mode.overwrite) await writePrivately(path, initTemplate())
-    else await writeFile(path, initTemplate(), { flag: 'wx', mode: 0o600 })
-    return { kind: 'written', path }
+    if (mode.overwrite) await writePrivately(path, yaml)
+    else await writeFile(path, yaml, { flag: 'wx', mode: 0o600 })
+    return { kind: 'written', path, notes }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { kind: 'exists', path }
     const why = whyNotWritten(error)
     if (why === undefined) throw new Error(`${path} could not be written`, { cause: error })
     throw new Error(`${path} could not be written: ${why}. Name another file: millrace init FILE`)
+  }
+}
+
+async function convertLitellm(path: string): Promise<Converted> {
+  try {
+    return fromLitellm(await readFile(path, 'utf8'))
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const why = isMissing ? 'it does not exist' : (error as Error).message
+    throw new Error(`${path} could not be converted: ${why}`, { cause: error })
   }
 }
 

@@ -3,7 +3,12 @@ import { importsOf, programFiles, resolveImport, textOf } from './source-files.t
 
 const GATHERS = 'src/protocols/wires.ts'
 /** Where every wire has to be known by its name: as a word of a type, or of the configuration. */
-const NAMES_WIRES = new Set([GATHERS, 'src/model/wire.ts', 'src/config/upstream-schema.ts'])
+const NAMES_WIRES = new Set([
+  GATHERS,
+  'src/model/wire.ts',
+  'src/config/upstream-schema.ts',
+  'src/config/from-litellm.ts',
+])
 
 /** What stands in the folder of every wire, because lanes speak it; and in those of clients' languages besides. */
 const OF_LANES = ['dialects', 'read-events', 'write-request']

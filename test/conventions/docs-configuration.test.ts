@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { DEMO_YAML, problemsOf } from '../fixtures/config/config.ts'
+import { pages, textOf } from './source-files.ts'
+
+interface Block {
+  readonly page: string
+  readonly text: string
+}
+
+const blocks: readonly Block[] = pages().flatMap((page) =>
+  [...textOf(page).matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = '']) => ({ page, text })),
+)
+
+/** Files of other programs. */
+const isForeign = ({ text }: Block): boolean => text.startsWith('# Continue')
+
+const SIZES = 'context_tokens: 1000\n    max_output_tokens: 100'
+
+/** A block shows what its page is about. What a whole file needs besides is added here. */
+function wholeFile({ text }: Block): string {
+  if (text.startsWith('lanes:')) {
+    const upstream = '{ id: anthropic, wire: anthropic, base_url: https://api.anthropic.com/v1, api_key: a }'
+    return `upstreams: [${upstream}]\nmodels:\n  - id: m\n    ${SIZES}\n${text.replace(/^(?=.)/gm, '    ')}`
+  }
+  const shown = text.replace(
+    /^ +# and the rest, as for every model$/m,
+    `    ${SIZES}\n    lanes: [{ upstream: demo, model: x }]`,
+  )
+  const models = /^models:/m.test(shown)
+    ? ''
+    : `models:\n  - { id: fast-coder, ${SIZES.replace(/\n +/, ', ')}, lanes: [{ upstream: demo, model: x }] }\n`
+  const demo = /^upstreams:/m.test(shown) ? shown.replace(/^upstreams:\n/m, `${DEMO_YAML_ROW}`) : `${DEMO_YAML}${shown}`
+  return `${demo}\n${models}`
+}
+
+/** Beside the upstreams of a block. */
+const DEMO_YAML_ROW = 'upstreams:\n  - { id: demo, wire: demo }\n'
+
+const ENVIRONMENT = Object.fromEntries(
+  [
+    ...blocks
+      .map(({ text }) => text)
+      .join('\n')
+      .matchAll(/\$\{([A-Z_]+)\}/g),
+  ].map(([, name = '']) => [name, 'secret']),
+)
+
+it.each(blocks.filter((block) => !isForeign(block)))('$page: a block of configuration loads: $text', (block) => {
+  const problems = problemsOf({
+    yaml: wholeFile(block),
+    environment: ENVIRONMENT,
+    files: { '/srv/vertex-token': 'token' },
+  })
+  expect(problems).toEqual([])
+})
+
+it('the pages show more than a few', () => {
+  expect(blocks.length).toBeGreaterThan(20)
+})

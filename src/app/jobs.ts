@@ -1,6 +1,7 @@
 import { finishRedemptions } from '../admin/codes.ts'
 import { sweepPeople } from '../admin/sessions.ts'
 import { failAbandoned } from '../db/content/response-rows.ts'
+import { sweepBodies } from '../db/postgres/bodies.ts'
 import type { VerifyReport } from '../ledger/ledger.ts'
 import type { Closing } from '../lib/async.ts'
 import { uniform } from '../lib/random-id.ts'
@@ -18,6 +19,8 @@ const BUILDS_SWEEP_INTERVAL_MS = 3_600_000
 /** A code is credited in this time after it was redeemed, or its node has died. */
 export const REDEEMED_WITHIN_MS = 60_000
 const CALL_SEALS_SWEEP_INTERVAL_MS = 300_000
+/** Longer than any query of contents, so that one run moves contents and the next drops where they were. */
+const BODIES_SWEEP_INTERVAL_MS = 60_000
 /** A response is written while the hold of its request is on the way. */
 const ABANDONED_AFTER_MS = 20_000
 
@@ -50,6 +53,7 @@ export function startJobs(services: Services, closing: Closing): void {
     )
     sweepAlways(BUILDS_SWEEP_INTERVAL_MS, 'functions of former builds', () => database.tidyBuilds())
     if (callSeals) sweepEvery(CALL_SEALS_SWEEP_INTERVAL_MS, 'reasoning before tool calls', () => callSeals.sweep())
+    sweepEvery(BODIES_SWEEP_INTERVAL_MS, 'days of contents', () => sweepBodies(database.content, clock.now()))
     sweepEvery(SIGNALS_SWEEP_INTERVAL_MS, 'signals between nodes', () => database.forgetSignals())
   }
   sweepEvery(SWEEP_INTERVAL_MS, 'kept answers', () => answers.sweep())

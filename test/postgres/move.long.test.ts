@@ -66,6 +66,21 @@ describe.skipIf(!postgres)('a ledger', () => {
     expect(await bytesOf(files)).toBe(bytes)
   })
 
+  it('has its contents in PostgreSQL in the days on which they expire', async () => {
+    const pool = new pg.Pool({ connectionString: postgresUrl(database), max: 1 })
+    const { rows } =
+      await pool.query(`SELECT kind, count(*)::integer AS all, (count(*) FILTER (WHERE day = expires_at / 86400000))::integer AS placed
+      FROM millrace.bodies LEFT JOIN (
+        SELECT 'answers' AS kind, rowid AS id, expires_at FROM millrace.answers
+        UNION ALL SELECT 'response_objects', response, expires_at FROM millrace.responses
+        UNION ALL SELECT 'events', event, expires_at FROM millrace.events JOIN millrace.responses USING (response)
+        UNION ALL SELECT 'items', item, max(expires_at) FROM millrace.response_items JOIN millrace.responses USING (response)
+          GROUP BY item) AS heads USING (kind, id) GROUP BY kind`)
+    await pool.end()
+    expect(rows.map(({ kind }) => kind).sort()).toEqual(['answers', 'events', 'items', 'response_objects'])
+    for (const { kind, all, placed } of rows) expect([kind, placed]).toEqual([kind, all])
+  })
+
   it('moves back into a new folder with the same rows and its key ring', async () => {
     const back = await places.folder()
     const report = await moved(node, back, { database })

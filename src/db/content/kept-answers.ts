@@ -1,9 +1,17 @@
 import { createQueue } from '../../lib/async.ts'
 import { deriveKey } from '../../lib/crypto.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import { changeRows, findRow, isUnavailable, retryUnavailable, type SqlStore, type SqlValue } from '../sql-store.ts'
+import {
+  type AtomicStatement,
+  findRow,
+  isUnavailable,
+  retryUnavailable,
+  type SqlStore,
+  type SqlValue,
+} from '../sql-store.ts'
+import { ADD_ANSWER, leaveBodies, makeDays, READ_ANSWER } from './bodies.ts'
 import type { ContentServices } from './open-content.ts'
-import { insertOwners, OWNER_OF, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
+import { insertOwners, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
 import { createWriteQueue, inTime } from './write-queue.ts'
 
 /** A whole answer as it is sent to the client. */
@@ -77,7 +85,7 @@ export async function createKeptAnswers({
       if (head === undefined || key === undefined || head.account !== account) return undefined
       const { status, content_type: contentType, encoding, raw_bytes: rawBytes } = head
       const read = async () => {
-        const sealed = (await findRow<{ sealed: Uint8Array }>(file, SEALED, requestId))?.sealed
+        const sealed = (await findRow<{ sealed: Uint8Array }>(file, READ_ANSWER, requestId))?.sealed
         const name = nameOf({ requestId, account })
         const bound = sealed && (await openBytes(keyFor(key, name), name, sealed))
         // An earlier version bound it to the request alone.
@@ -102,17 +110,14 @@ export async function createKeptAnswers({
     },
     /** Never rejects. */
     async forget(requestId: RequestId): Promise<void> {
-      await store.remove(`${SIZE} WHERE request_id = ?`, requestId).catch(onFailure)
+      await store.remove([], `${SIZE} WHERE request_id = ?`, requestId).catch(onFailure)
     },
     /** Deletes expired answers, a few at a time. Returns how many. */
     async sweep(): Promise<number> {
       let ended = 0
       for (;;) {
-        const some = await store.remove(
-          `${SIZE} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`,
-          now(),
-          DELETED_AT_ONCE,
-        )
+        const at = now()
+        const some = await store.remove(isShared ? [leaveBodies(at)] : [], EXPIRED, at, DELETED_AT_ONCE)
         ended += some
         if (some < DELETED_AT_ONCE) return ended
       }
@@ -150,9 +155,9 @@ async function createAnswerStore(file: SqlStore, bytesMax: number, isShared: boo
   let writes = 0
 
   /** Returns how many were deleted. */
-  const end = async (answers: readonly AnswerSize[]): Promise<number> => {
+  const end = async (answers: readonly AnswerSize[], before: readonly AtomicStatement[] = []): Promise<number> => {
     if (answers.length === 0) return 0
-    await changeRows(file, 'DELETE FROM answers WHERE rowid = ?', ...answers.map(({ rowid }) => [rowid]))
+    await file.atomic([...before, { sql: DELETE, rows: answers.map(({ rowid }) => [rowid]) }])
     bytesUsed -= sizeOf(answers)
     return answers.length
   }
@@ -172,7 +177,8 @@ async function createAnswerStore(file: SqlStore, bytesMax: number, isShared: boo
       if (isShared && ++writes % WRITES_BETWEEN_SUMS === 0) bytesUsed = await sum()
       await makeRoom(bytes)
       const owners = insertOwners(answers.map(({ account }) => account))
-      await file.atomic([owners, { sql: INSERT, rows: answers.map(rowOf) }])
+      const days = isShared ? [makeDays([...new Set(answers.map(({ expiresAt }) => expiresAt))])] : []
+      await file.atomic([...days, owners, { sql: ADD_ANSWER, rows: answers.map(rowOf) }])
       bytesUsed += bytes
       return answers.map(() => true)
     },
@@ -181,9 +187,9 @@ async function createAnswerStore(file: SqlStore, bytesMax: number, isShared: boo
   return {
     /** False when the answer is larger than all the room. */
     add: async (answer: SealedAnswer) => (bytesOf(answer) > bytesMax ? false : queue.add(answer)),
-    /** Deletes the answers that this query finds, and returns how many. */
-    remove: (which: string, ...parameters: SqlValue[]) =>
-      queue.inTurn(async () => end(await file.all<AnswerSize>(which, parameters))),
+    /** Deletes the answers that this query finds, after these statements, and returns how many. */
+    remove: (before: readonly AtomicStatement[], which: string, ...parameters: SqlValue[]) =>
+      queue.inTurn(async () => end(await file.all<AnswerSize>(which, parameters), before)),
   }
 }
 
@@ -197,12 +203,6 @@ function enoughOf(answers: readonly AnswerSize[], bytes: number): AnswerSize[] {
   }
   return enough
 }
-
-/** A repeated attempt may find that the first has written it. */
-const INSERT = `INSERT INTO answers
-  (request_id, account, ring_key, status, content_type, encoding, raw_bytes, bytes, facts, at, expires_at, sealed)
-  VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-  ON CONFLICT (request_id) DO NOTHING`
 
 const rowOf = ({ ringKey, encoding, sealed, at, ...answer }: SealedAnswer): SqlValue[] => [
   ...[answer.requestId, answer.account, ringKey, answer.status, answer.contentType, encoding],
@@ -220,9 +220,10 @@ interface AnswerHead {
 
 const HEAD = `SELECT owners.id AS account, ring_key, status, content_type, encoding, raw_bytes
   FROM answers CROSS JOIN owners ON owners.owner = answers.account WHERE request_id = ?`
-const SEALED = 'SELECT sealed FROM answers WHERE request_id = ?'
 const FACTS = 'SELECT facts FROM answers WHERE request_id = ?'
 const SIZE = 'SELECT rowid, bytes FROM answers'
+const EXPIRED = `${SIZE} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`
+const DELETE = 'DELETE FROM answers WHERE rowid = ?'
 const SUM = 'SELECT COALESCE(SUM(bytes), 0) AS bytes FROM answers'
 /** Groups of answers between two sums of what all nodes keep. */
 const WRITES_BETWEEN_SUMS = 100

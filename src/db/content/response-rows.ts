@@ -1,5 +1,6 @@
 import type { RequestId } from '../../model/ids.ts'
 import { type AtomicStatement, changeRows, findRow, type SqlStore } from '../sql-store.ts'
+import { leaveBodies, READ_ITEMS, READ_OBJECT, READ_SEGMENT } from './bodies.ts'
 import type { OwnerRow, SealedPart } from './sealing.ts'
 
 /** As `status` of a response spells it. */
@@ -23,8 +24,7 @@ const SHOWN = 'SELECT response, status, log FROM responses WHERE account = ? AND
 export const findShown = (file: SqlStore, { owner, id, now }: Named & { readonly now: number }) =>
   findRow<ResponseRow>(file, SHOWN, owner, id, now)
 
-export const findObject = (file: SqlStore, response: number) =>
-  findRow<SealedPart>(file, 'SELECT encoding, raw_bytes, sealed FROM response_objects WHERE response = ?', response)
+export const findObject = (file: SqlStore, response: number) => findRow<SealedPart>(file, READ_OBJECT, response)
 
 const FACTS = 'SELECT facts, as_sent FROM responses WHERE request_id = ? AND facts IS NOT NULL'
 
@@ -71,12 +71,9 @@ interface SegmentRow extends SealedPart {
   readonly to_sequence: number
 }
 
-const SEGMENT = `SELECT from_sequence, to_sequence, encoding, raw_bytes, sealed FROM events
-  WHERE response = ? AND to_sequence > ? ORDER BY to_sequence LIMIT 1`
-
 /** The next segment with frames after this number. */
 export const findSegmentAfter = (file: SqlStore, response: number, sequence: number) =>
-  findRow<SegmentRow>(file, SEGMENT, response, sequence)
+  findRow<SegmentRow>(file, READ_SEGMENT, response, sequence)
 
 const STATES = `SELECT r.account AS owner, r.id AS id, r.status AS status FROM json_each(?) list
   CROSS JOIN responses r ON r.account = CAST(list.value ->> 0 AS BIGINT) AND r.id = list.value ->> 1`
@@ -104,11 +101,8 @@ const OUTPUT = `SELECT l.item AS item, i.bytes AS bytes FROM response_items l CR
 
 export const listOutput = (file: SqlStore, response: number) => file.all<LinkRow>(OUTPUT, [response])
 
-const ITEMS = `SELECT i.item AS item, i.digest AS digest, i.encoding AS encoding, i.raw_bytes AS raw_bytes, i.sealed AS sealed
-  FROM json_each(?) list CROSS JOIN items i ON i.item = CAST(list.value AS BIGINT)`
-
 export const listItems = (file: SqlStore, items: readonly number[]) =>
-  file.all<SealedPart & { item: number; digest: string }>(ITEMS, [JSON.stringify(items)])
+  file.all<SealedPart & { item: number; digest: string }>(READ_ITEMS, [JSON.stringify(items)])
 
 export interface NamedItemRow extends LinkRow {
   readonly id: string
@@ -145,39 +139,63 @@ export const listThere = (file: SqlStore, named: readonly (readonly [owner: Owne
  * Responses that may be deleted, in the order of their expiry: those without children, and after each of them the parents
  * whose only child it was. So a chain is deleted from its end, and never loses its middle.
  */
-const TO_GO = `WITH RECURSIVE going (response, account, parent, items, first, depth) AS (
-    SELECT response, account, parent, items, expires_at, 0 FROM (
+const TO_GO = `WITH RECURSIVE going (response, account, parent, items, expires_at, first, depth) AS (
+    SELECT response, account, parent, items, expires_at, expires_at, 0 FROM (
       SELECT response, account, parent, items, expires_at FROM responses
       WHERE children = 0 AND status <> 'in_progress' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2) AS leaves
     UNION ALL
-    SELECT r.response, r.account, r.parent, r.items, going.first, going.depth + 1
+    SELECT r.response, r.account, r.parent, r.items, r.expires_at, going.first, going.depth + 1
     FROM going CROSS JOIN responses r ON r.response = going.parent
     WHERE r.children = 1 AND r.status <> 'in_progress' AND r.expires_at <= ?1 AND going.depth < ?2
   )
-  SELECT response, account, items FROM going ORDER BY first, depth LIMIT ?2`
+  SELECT response, account, items, expires_at FROM going ORDER BY first, depth LIMIT ?2`
 
 export interface GoingRow {
   readonly response: number
   readonly account: OwnerRow
   /** How many links are deleted with it. */
   readonly items: number
+  /** 0: hidden. */
+  readonly expires_at: number
 }
 
 export const listToGo = (file: SqlStore, until: number, limit: number) => file.all<GoingRow>(TO_GO, [until, limit])
 
 const END = 'DELETE FROM responses WHERE response = ? AND children = 0'
 
-/** Returns how many were deleted: none that has got a child meanwhile. */
-export const endResponses = (file: SqlStore, going: readonly GoingRow[]) =>
-  end(file, going, { sql: END, rows: going.map(({ response }) => [response]) })
+/**
+ * Returns how many were deleted: none that has got a child meanwhile. With `leftAt`, the time, contents of expired responses
+ * are left for their day (`leaveBodies`); those of hidden ones are deleted at once.
+ */
+export async function endResponses(
+  file: SqlStore,
+  going: readonly GoingRow[],
+  { leftAt }: { readonly leftAt: number | undefined },
+): Promise<number> {
+  if (leftAt === undefined) return end(file, going, ended(going))
+  const hidden = going.filter(({ expires_at }) => expires_at === 0)
+  const expired = going.filter(({ expires_at }) => expires_at > 0)
+  return (await end(file, hidden, ended(hidden))) + (await end(file, expired, ended(expired), [leaveBodies(leftAt)]))
+}
+
+const ended = (going: readonly GoingRow[]): AtomicStatement => ({
+  sql: END,
+  rows: going.map(({ response }) => [response]),
+})
 
 const LOCK_KEY = 'UPDATE account_keys SET ring_key = ring_key WHERE account = ?'
 
 /** Begins with the keys, in one order, as a write does: two nodes would wait for each other. */
-async function end(file: SqlStore, going: readonly GoingRow[], deleted: AtomicStatement): Promise<number> {
+async function end(
+  file: SqlStore,
+  going: readonly GoingRow[],
+  deleted: AtomicStatement,
+  before: readonly AtomicStatement[] = [],
+): Promise<number> {
+  if (going.length === 0) return 0
   const accounts = [...new Set(going.map(({ account }) => account))].sort((a, b) => a - b)
-  const [, ended = 0] = await file.atomic([{ sql: LOCK_KEY, rows: accounts.map((account) => [account]) }, deleted])
-  return ended
+  const lock = { sql: LOCK_KEY, rows: accounts.map((account) => [account]) }
+  return (await file.atomic([lock, ...before, deleted])).at(-1)!
 }
 
 const STORED_BYTES = 'SELECT COALESCE(SUM(bytes), 0) AS bytes FROM state_size WHERE one > 0'

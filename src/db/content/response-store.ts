@@ -1,5 +1,6 @@
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { type AtomicStatement, isChangedMeanwhile, type SqlStore, type SqlValue } from '../sql-store.ts'
+import { ADD_ITEM, ADD_SEGMENT, makeDays, SET_OBJECT } from './bodies.ts'
 import type { ContentServices } from './open-content.ts'
 import {
   endResponses,
@@ -56,7 +57,7 @@ export function createResponseStore({
       const fresh = new Set(group.filter((_, at) => outcomes[at]?.isFirst))
       if (written.length === 0) return outcomes.map(({ outcome }) => outcome)
       try {
-        await file.atomic([...(isShared ? keepKeys(written) : []), ...statementsOf(written, fresh)])
+        await file.atomic([...(isShared ? shared(written) : []), ...statementsOf(written, fresh)])
       } catch (error) {
         if (!isShared || !isChangedMeanwhile(error)) throw error
         return outcomes.map(({ outcome }) => (outcome === 'written' ? 'stale' : outcome))
@@ -185,26 +186,20 @@ const INSERT = `INSERT INTO responses
   WHERE ?7 IS NULL OR EXISTS (SELECT 1 FROM responses WHERE account = ?1 AND id = ?7)`
 const UPDATE = `UPDATE responses SET status = ?3, items = ?4, item_bytes = ?5, log = ?6, bytes = ?7, facts = ?8, as_sent = ?9
   WHERE account = ?1 AND id = ?2 AND status = 'in_progress'`
-const OBJECT = `INSERT INTO response_objects (response, encoding, raw_bytes, sealed) VALUES (${RESPONSE}, ?3, ?4, ?5)
-  ON CONFLICT (response) DO UPDATE
-  SET encoding = excluded.encoding, raw_bytes = excluded.raw_bytes, sealed = excluded.sealed`
-const ITEM = `INSERT INTO items (account, digest, id, encoding, raw_bytes, bytes, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (account, digest) DO NOTHING`
 /** A client may have sent an item of an answer back before the answer was stored. */
 const NAME_ITEM = 'UPDATE items SET id = ?3 WHERE account = ?1 AND digest = ?2 AND id IS NULL'
 /** The table refuses a link to an item that does not exist. */
 const LINK = `INSERT INTO response_items (response, side, position, item)
   SELECT ${RESPONSE}, ?3, list.key, (SELECT item FROM items WHERE account = ?1 AND digest = list.value)
   FROM json_each(?4) list`
-const SEGMENT = `INSERT INTO events (response, from_sequence, to_sequence, encoding, raw_bytes, bytes, sealed)
-  VALUES (${RESPONSE}, ?3, ?4, ?5, ?6, ?7, ?8)`
 
 const KEEP_KEY = 'UPDATE account_keys SET ring_key = ring_key WHERE account = ? AND name = ?'
 
 /** From here to the commit no other node deletes these keys. In one order, so that two nodes do not wait for each other. */
-function keepKeys(writes: readonly ResponseWrite[]): AtomicStatement[] {
+function shared(writes: readonly ResponseWrite[]): AtomicStatement[] {
   const names = new Map(writes.map(({ key }) => [key.owner, key.name]))
-  return [{ sql: KEEP_KEY, rows: [...names].sort(([a], [b]) => a - b), expectChanges: 1 }]
+  const expiries = new Set(writes.flatMap(({ fresh }) => fresh?.expiresAt ?? []))
+  return [makeDays([...expiries]), { sql: KEEP_KEY, rows: [...names].sort(([a], [b]) => a - b), expectChanges: 1 }]
 }
 
 /** A group of changes as one transaction. */
@@ -213,11 +208,11 @@ function statementsOf(writes: readonly ResponseWrite[], fresh: ReadonlySet<Respo
   const statements: AtomicStatement[] = [
     { sql: INSERT, rows: writes.filter((write) => fresh.has(write)).map(insertRow), expectChanges: 1 },
     { sql: UPDATE, rows: writes.filter((write) => !fresh.has(write)).map(updateRow), expectChanges: 1 },
-    { sql: OBJECT, rows: writes.map((write) => [...whose(write), ...partRow(write.object)]), expectChanges: 1 },
-    { sql: ITEM, rows: each(itemRows) },
+    { sql: SET_OBJECT, rows: writes.map((write) => [...whose(write), ...partRow(write.object)]), expectChanges: 1 },
+    { sql: ADD_ITEM, rows: each(itemRows) },
     { sql: NAME_ITEM, rows: each(namedRows) },
     { sql: LINK, rows: each(linkRows) },
-    { sql: SEGMENT, rows: each(segmentRows), expectChanges: 1 },
+    { sql: ADD_SEGMENT, rows: each(segmentRows), expectChanges: 1 },
   ]
   return statements.filter(({ rows }) => rows.length > 0)
 }
@@ -238,10 +233,10 @@ function insertRow(write: ResponseWrite): SqlValue[] {
 
 const updateRow = (write: ResponseWrite): SqlValue[] => [...whose(write), write.status, ...stateRow(write)]
 
-const itemRows = ({ key, items }: ResponseWrite): SqlValue[][] =>
-  items.map((item) => {
+const itemRows = (write: ResponseWrite): SqlValue[][] =>
+  write.items.map((item) => {
     const { encoding, raw_bytes, sealed } = item
-    return [key.owner, item.digest, item.id, encoding, raw_bytes, itemBytes(item), sealed]
+    return [...whose(write), item.digest, item.id, encoding, raw_bytes, itemBytes(item), sealed]
   })
 
 const namedRows = ({ key, output }: ResponseWrite): SqlValue[][] =>
@@ -275,9 +270,10 @@ export async function makeRoom(file: SqlStore, bytes: number, bytesMax: number):
 }
 
 /** Deletes a few expired responses. Returns how many. */
-export async function endExpired(file: SqlStore, now: number): Promise<number> {
-  const going = await listFewToGo(file, now)
-  return going.length === 0 ? 0 : endResponses(file, going)
+export async function endExpired({ file, isShared, now }: Pick<ResponseServices, 'file' | 'isShared' | 'now'>) {
+  const at = now()
+  const going = await listFewToGo(file, at)
+  return endResponses(file, going, { leftAt: isShared ? at : undefined })
 }
 
 async function listFewToGo(file: SqlStore, until: number): Promise<GoingRow[]> {

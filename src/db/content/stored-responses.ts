@@ -96,7 +96,7 @@ function deleteResponses({ file, keys, store, ...services }: ResponseServices) {
   const sweep = async (): Promise<number> => {
     await store.inTurn(() => makeRoom(file, 0, services.bytesMax))
     for (let ended = 0; ; ) {
-      const some = await store.inTurn(() => endExpired(file, services.now()))
+      const some = await store.inTurn(() => endExpired({ file, ...services }))
       ended += some
       if (some === 0) return ended
     }

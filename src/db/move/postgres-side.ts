@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { PERIOD_ROWS_FROM } from '../../ledger/state/state.ts'
 import { createStoreDialect } from '../kysely-dialect.ts'
 import { LEDGER_ID, MOVING, SEALED_BY } from '../meta.ts'
+import { BODY_KINDS } from '../postgres/bodies.ts'
 import { copyIn } from '../postgres/copy-in.ts'
 import { installSchema } from '../postgres/install.ts'
 import { unusable } from '../postgres/open-database.ts'
@@ -28,9 +29,15 @@ const TEXTS: Readonly<Record<ColumnKind, (column: string) => string>> = {
 
 const quoted = (column: string): string => `"${column}"`
 
+const isBodied = (table: string): table is keyof typeof BODY_KINDS => table in BODY_KINDS
+/** With `sealed`, as in a file. A row that has lost its content is there without it, and refused by the target. */
+const withBodies = (table: keyof typeof BODY_KINDS): string =>
+  `(SELECT head.*, sealed FROM ${place(table)} AS head
+    LEFT JOIN LATERAL ${place('read_bodies')}(head.day, '${table}', head.${BODY_KINDS[table]}) ON true)`
+
 const WORDS: Words = {
   textOf: ({ name, kind }) => TEXTS[kind](quoted(name)),
-  named: place,
+  named: (table) => (isBodied(table) ? withBodies(table) : place(table)),
   parameter: (number, kind) => (kind === 'number' ? `$${number}::bigint` : `$${number}`),
   // SQLite orders text by its bytes.
   ordered: ({ name, kind }: MovedColumn) => (kind === 'text' ? `${quoted(name)} COLLATE "C"` : quoted(name)),
@@ -218,6 +225,7 @@ async function emptyTables({ client }: Connected): Promise<string> {
   await client.query(`DELETE FROM ${place('meta')} WHERE name = ANY ($1)`, [[LEDGER_ID, SEALED_BY]])
   // Counts and signals of the rows are computed below or not wanted: nothing runs here that would have to know of them.
   for (const table of tables) await client.query(`ALTER TABLE ${place(table)} DISABLE TRIGGER USER`)
+  await client.query('CREATE TEMP TABLE moved_bodies (kind text, id bigint, sealed bytea) ON COMMIT DROP')
   // A receipt names the node of its hold. That of receipts from a file has ended long ago.
   const { rows } = await client.query(
     `INSERT INTO ${place('nodes')} (started_at, lease_until) VALUES (0, 0) RETURNING row::text AS node`,
@@ -233,13 +241,50 @@ const added = (table: string, node: string): readonly (readonly [column: string,
         ['node', node],
         ['limits', '[]'],
       ]
-    : []
+    : // Known when all responses are there.
+      isBodied(table)
+      ? [['day', '0']]
+      : []
 
-function writeLines(client: pg.Client, table: MovedTable, lines: readonly string[], node: string): Promise<void> {
+async function writeLines(client: pg.Client, table: MovedTable, lines: readonly string[], node: string): Promise<void> {
   const extra = added(table.name, node)
-  const columns = [...table.columns.map(({ name }) => name), ...extra.map(([name]) => name)].map(quoted).join(', ')
+  const own = table.columns.map(({ name }) => name).filter((name) => !isBodied(table.name) || name !== 'sealed')
+  const columns = [...own, ...extra.map(([name]) => name)].map(quoted).join(', ')
   const end = `${extra.map(([, value]) => `\t${value}`).join('')}\n`
-  return copyIn(client, `COPY ${place(table.name)} (${columns}) FROM STDIN`, `${lines.join(end)}${end}`)
+  const heads = isBodied(table.name) ? lines.map((line) => line.slice(0, line.lastIndexOf('\t'))) : lines
+  await copyIn(client, `COPY ${place(table.name)} (${columns}) FROM STDIN`, `${heads.join(end)}${end}`)
+  if (!isBodied(table.name)) return
+  // The number of a row comes first, its content last.
+  const bodies = lines.map(
+    (line) => `${table.name}\t${line.slice(0, line.indexOf('\t'))}${line.slice(line.lastIndexOf('\t'))}\n`,
+  )
+  await copyIn(client, 'COPY moved_bodies (kind, id, sealed) FROM STDIN', bodies.join(''))
+}
+
+const RESPONSE_EXPIRY = `(SELECT expires_at FROM ${place('responses')} AS responses WHERE responses.response = head.response)`
+/** When the content of a row expires. An item is kept for the last response that refers to it. */
+const EXPIRIES: Readonly<Record<keyof typeof BODY_KINDS, string>> = {
+  answers: 'head.expires_at',
+  response_objects: RESPONSE_EXPIRY,
+  events: RESPONSE_EXPIRY,
+  items: `(SELECT max(expires_at) FROM ${place('response_items')} AS links
+    JOIN ${place('responses')} AS responses USING (response) WHERE links.item = head.item)`,
+}
+
+/** Puts contents where they expire. */
+async function placeBodies(client: pg.Client): Promise<void> {
+  for (const [table, expiry] of Object.entries(EXPIRIES))
+    await client.query(`UPDATE ${place(table)} AS head SET day = ${place('body_day')}(coalesce(${expiry}, 0))`)
+  const tables = Object.keys(BODY_KINDS).map((table) => `SELECT day FROM ${place(table)}`)
+  await client.query(
+    `SELECT ${place('make_body_days')}(coalesce(json_agg(day::bigint * 86400000), '[]')::text)
+      FROM (${tables.join(' UNION ')}) AS days`,
+  )
+  for (const [table, id] of Object.entries(BODY_KINDS))
+    await client.query(
+      `INSERT INTO ${place('bodies')} (day, kind, id, sealed) SELECT head.day, moved.kind, moved.id, moved.sealed
+        FROM pg_temp.moved_bodies AS moved JOIN ${place(table)} AS head ON head.${id} = moved.id WHERE moved.kind = '${table}'`,
+    )
 }
 
 /** What a bucket was granted, without what expired; and of a wallet how many movements its account has. */
@@ -283,6 +328,7 @@ const IDENTITIES = `SELECT relname AS "table", attname AS "column" FROM pg_attri
 
 async function derive(client: pg.Client): Promise<void> {
   await client.query(DERIVE_BUCKETS)
+  await placeBodies(client)
   for (const table of BASE_TABLES) await client.query(`ALTER TABLE ${place(table)} ENABLE TRIGGER USER`)
   for (const each of SEQUENCES) await numberOn(client, `'${place(each.name)}'`, each)
   const { rows } = await client.query<{ table: string; column: string }>(IDENTITIES)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { BODY_TABLES } from './bodies.ts'
 import { SLICE_FUNCTIONS, SLICE_TABLE } from './limit-slices.ts'
 import { OPERATOR_FUNCTIONS } from './operator.ts'
 import { PERIOD_FUNCTIONS } from './periods.ts'
@@ -391,7 +392,7 @@ export const TABLES_SCHEMA = 'millrace'
  * adds, and what it replaces goes one version later.
  */
 export const TABLE_CHANGES: readonly string[] = [
-  [POSTGRES_SCHEMA, SLICE_TABLE, PEOPLE_TABLES, SIGNAL_TABLES, CONTENT_TABLES].join('\n'),
+  [POSTGRES_SCHEMA, SLICE_TABLE, PEOPLE_TABLES, SIGNAL_TABLES, CONTENT_TABLES, BODY_TABLES].join('\n'),
 ]
 
 /** Of all versions, with the views. */

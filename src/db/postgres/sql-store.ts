@@ -1,4 +1,5 @@
 import { pause } from '../../lib/async.ts'
+import { POSTGRES_BODIES } from '../content/bodies.ts'
 import {
   type AtomicStatement,
   SqlFailure,
@@ -33,6 +34,7 @@ export function createPostgresStore({ pool, driver, isolation }: StoreOptions): 
     tables: new Set(TABLE_NAMES),
     tablesSchema: TABLES_SCHEMA,
     functionsSchema: FUNCTIONS_SCHEMA,
+    spelled: POSTGRES_BODIES,
   })
   const begin = `BEGIN ISOLATION LEVEL ${isolation === 'serializable' ? 'SERIALIZABLE' : 'READ COMMITTED'}`
   const runOnce = (statements: readonly AtomicStatement[]): Promise<number[]> =>

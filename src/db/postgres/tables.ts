@@ -181,7 +181,7 @@ CREATE TRIGGER session_ended AFTER DELETE OR UPDATE OF digest ON sessions
 
 const SUMS = USAGE_SUMS.map((sum) => `${sum} bigint NOT NULL CHECK (${sum} >= 0)`).join(',\n  ')
 
-/** The tables of content.db (db/content/open-content.ts explains them). */
+/** The tables of content.db (db/content/open-content.ts explains them), with `day` for `sealed` (bodies.ts). */
 export const CONTENT_TABLES = `
 CREATE TABLE owners (
   owner bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -197,11 +197,11 @@ CREATE TABLE answers (
   content_type text NOT NULL,
   encoding text NOT NULL CHECK (encoding IN ('identity', 'deflate')),
   raw_bytes bigint NOT NULL,
-  bytes bigint NOT NULL CHECK (bytes = length(sealed)),
+  bytes bigint NOT NULL,
   facts text NOT NULL,
   at bigint NOT NULL,
   expires_at bigint NOT NULL,
-  sealed bytea NOT NULL
+  day integer NOT NULL
 );
 CREATE INDEX answers_by_expiry ON answers (expires_at, bytes);
 
@@ -238,7 +238,7 @@ CREATE TABLE response_objects (
   response bigint PRIMARY KEY REFERENCES responses (response) ON DELETE CASCADE,
   encoding text NOT NULL CHECK (encoding IN ('identity', 'deflate')),
   raw_bytes bigint NOT NULL,
-  sealed bytea NOT NULL
+  day integer NOT NULL
 );
 CREATE TABLE items (
   item bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -248,7 +248,7 @@ CREATE TABLE items (
   encoding text NOT NULL CHECK (encoding IN ('identity', 'deflate')),
   raw_bytes bigint NOT NULL,
   bytes bigint NOT NULL CHECK (bytes >= 0),
-  sealed bytea NOT NULL,
+  day integer NOT NULL,
   UNIQUE (account, digest)
 );
 CREATE INDEX items_by_id ON items (account, id) WHERE id IS NOT NULL;
@@ -268,7 +268,7 @@ CREATE TABLE events (
   encoding text NOT NULL CHECK (encoding IN ('identity', 'deflate')),
   raw_bytes bigint NOT NULL,
   bytes bigint NOT NULL CHECK (bytes >= 0),
-  sealed bytea NOT NULL,
+  day integer NOT NULL,
   UNIQUE (response, to_sequence)
 );
 -- Several rows, so that nodes that store responses at once seldom wait for each other. Only their sum means something.

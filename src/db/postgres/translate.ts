@@ -6,10 +6,14 @@ export interface Names {
   readonly tablesSchema: string
   /** Of the functions below. */
   readonly functionsSchema: string
+  /** Queries that PostgreSQL spells altogether otherwise, with the same parameters. */
+  readonly spelled: ReadonlyMap<string, string>
 }
 
 /** SQLite's functions that PostgreSQL does not have, or has for another type. `COMPATIBILITY_FUNCTIONS` creates them. */
 const FUNCTIONS = 'instr|json_array_length|json_each|json_extract|json_patch'
+/** Functions beside the tables (bodies.ts). */
+const TABLE_FUNCTIONS = 'body_day|read_bodies|make_body_days|drop_body_day|carry_items|shed_responses'
 
 const LITERALS = /'(?:[^']|'')*'|--[^\n]*/g
 
@@ -25,6 +29,7 @@ const rulesOf = ({ tables, tablesSchema, functionsSchema }: Names): readonly Rul
   [/\bCROSS JOIN (\w+(?: (?:AS )?\w+)?)\s+ON\b/gi, 'JOIN $1 ON'],
   [/\b(\w+\.)?value ->> (\d)/g, '($1value)::jsonb ->> $2'],
   [new RegExp(`\\b(${FUNCTIONS})\\(`, 'g'), `${functionsSchema}.$1(`],
+  [new RegExp(`\\b(${TABLE_FUNCTIONS})\\(`, 'g'), `${tablesSchema}.$1(`],
   [
     new RegExp(`\\b(FROM|JOIN|INTO|UPDATE) ("?)(${[...tables].join('|')})\\2(?![\\w.("])`, 'gi'),
     `$1 ${tablesSchema}.$2$3$2`,
@@ -49,7 +54,7 @@ export function createTranslator(names: Names): (sql: string, parameters: readon
     const types = parameters.map(typeOf).join()
     let found = byTypes.get(types)
     if (found === undefined) {
-      found = translate(sql, parameters, rules)
+      found = translate(names.spelled.get(sql) ?? sql, parameters, rules)
       byTypes.set(types, found)
     }
     return found

@@ -57,7 +57,7 @@ export function createResponseStore({
       const fresh = new Set(group.filter((_, at) => outcomes[at]?.isFirst))
       if (written.length === 0) return outcomes.map(({ outcome }) => outcome)
       try {
-        await file.atomic([...(isShared ? shared(written) : []), ...statementsOf(written, fresh)])
+        await file.atomic([...(isShared ? keepFromOthers(written) : []), ...statementsOf(written, fresh)])
       } catch (error) {
         if (!isShared || !isChangedMeanwhile(error)) throw error
         return outcomes.map(({ outcome }) => (outcome === 'written' ? 'stale' : outcome))
@@ -196,7 +196,7 @@ const LINK = `INSERT INTO response_items (response, side, position, item)
 const KEEP_KEY = 'UPDATE account_keys SET ring_key = ring_key WHERE account = ? AND name = ?'
 
 /** From here to the commit no other node deletes these keys. In one order, so that two nodes do not wait for each other. */
-function shared(writes: readonly ResponseWrite[]): AtomicStatement[] {
+function keepFromOthers(writes: readonly ResponseWrite[]): AtomicStatement[] {
   const names = new Map(writes.map(({ key }) => [key.owner, key.name]))
   const expiries = new Set(writes.flatMap(({ fresh }) => fresh?.expiresAt ?? []))
   return [makeDays([...expiries]), { sql: KEEP_KEY, rows: [...names].sort(([a], [b]) => a - b), expectChanges: 1 }]

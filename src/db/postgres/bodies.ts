@@ -85,8 +85,8 @@ CREATE FUNCTION is_body_day_needed(asked integer) RETURNS boolean LANGUAGE sql V
     .join(' OR ')}
 $$;
 
--- Drops the first partition without a row that names it, and returns its name. Null: there is none, or someone uses the
--- table at this moment. It waits so briefly because readers wait behind it.
+-- Drops the first partition that no row names, and returns its name. Null: there is none, or another transaction uses the
+-- table now. It waits briefly only, because readers wait behind it.
 CREATE FUNCTION drop_body_day() RETURNS text LANGUAGE plpgsql SECURITY DEFINER ${HERE} SET lock_timeout = '100ms' AS $$
 DECLARE
   part text;
@@ -161,21 +161,24 @@ const DAY_MS = 86_400_000
 const CARRIED_MS = 3 * DAY_MS
 /** A day has passed for all nodes then, whatever their clocks. */
 const CLOCKS_APART_MS = 600_000
-const CARRIED_AT_ONCE = 50
+const MOVED_AT_ONCE = 50
 
-const CARRY = `SELECT carry_items(?1, ?2, ?3) + shed_responses(?1, ?3) AS moved`
+const CARRY = 'SELECT carry_items(?1, ?2, ?3) AS moved'
+const SHED = 'SELECT shed_responses(?1, ?2) AS moved'
 
 /** Carries on what outlives its day, or drops partitions that nothing is in any more. */
 export async function sweepBodies(content: SqlStore, now: number): Promise<void> {
   const today = dayOf(now - CLOCKS_APART_MS)
-  let moved = 0
-  for (;;) {
-    const row = await findRow<{ moved: number }>(content, CARRY, today, now + CARRIED_MS, CARRIED_AT_ONCE)
-    if (row!.moved === 0) break
-    moved += row!.moved
+  const all = async (sql: string, ...parameters: number[]): Promise<number> => {
+    for (let sum = 0; ; ) {
+      const { moved } = (await findRow<{ moved: number }>(content, sql, ...parameters))!
+      sum += moved
+      if (moved === 0) return sum
+    }
   }
+  await all(SHED, today, MOVED_AT_ONCE)
   // A query that has read the former day of an item still looks for it there. The next run drops it.
-  if (moved > 0) return
+  if ((await all(CARRY, today, now + CARRIED_MS, MOVED_AT_ONCE)) > 0) return
   for (;;) {
     const row = await findRow<{ dropped: string | null }>(content, 'SELECT drop_body_day() AS dropped')
     if (row!.dropped === null) return

@@ -38,11 +38,13 @@ export type AuditAction =
   | 'order_failed'
   | 'code_created'
   | 'code_withdrawn'
+  | 'admin_key_created'
+  | 'admin_key_revoked'
   | 'clock_followed'
   | 'clock_set_back'
 
 export interface AuditEntry {
-  /** An email, or `operator` for the command line, or `system`. */
+  /** An email, `operator` for the command line, `admin-key:` and an id, or `system`. */
   readonly actor: string
   readonly action: AuditAction
   /** The id of a key, an account, a code, a session, a person. */

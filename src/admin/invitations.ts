@@ -30,6 +30,7 @@ import { mintAccountId, mintPersonId } from '../model/ids.ts'
 import { type AnyAccount, accountClosed, resolveAccount } from './accounts.ts'
 import type { AuditEntry } from './audit.ts'
 import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
+import type { OperatorServices } from './services.ts'
 import { type Client, openSession, type SignedIn, type SignInServices } from './sessions.ts'
 import { tooBusy } from './sign-in.ts'
 import { isoTime } from './values.ts'
@@ -63,6 +64,17 @@ export async function invitePerson(
     return refuseOperation('person_exists', message, { param: 'email' })
   }
   return issue(services, { role: order.role, account, person: undefined, email: address, lifetimeMs: INVITE_MS }, actor)
+}
+
+/** The link has the address of the running server, which knows it, whatever port it was given. */
+export function inviteAtServer(
+  { people, status }: Pick<OperatorServices, 'people' | 'status'>,
+  order: z.output<typeof inviteBody> & AnyAccount,
+  actor: string,
+) {
+  const server = status()
+  const consoleUrl = server.running ? () => `${server.public_url ?? server.url}/console` : people.consoleUrl
+  return invitePerson({ ...people, consoleUrl }, order, actor)
 }
 
 async function inviteToReset(services: SignInServices, email: string | undefined, actor: string) {

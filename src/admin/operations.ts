@@ -1,13 +1,15 @@
 import { z } from 'zod'
+import { createAdminKeyBody } from '../contract/admin-keys.ts'
 import { accountsQuery, createAccountBody, createCodesBody, creditBody, inviteBody } from '../contract/operate.ts'
 import { changeKeyBody, createKeyBody, keyCaps, redeemBody, renameKeyBody, rotateKeyBody } from '../contract/owner.ts'
 import { moment, named, nothing, pageQuery } from '../contract/values.ts'
 import { operatedAccounts, showAccount } from './account-views.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
+import { createAdminKey, listAdminKeys, revokeAdminKey } from './admin-keys.ts'
 import { COMMAND_LINE } from './audit.ts'
 import { createCodes, listCodes, redeemCodeFor, withdrawCode } from './codes.ts'
 import { compareCatalog } from './compare-catalog.ts'
-import { invitePerson } from './invitations.ts'
+import { inviteAtServer } from './invitations.ts'
 import { changeKey, createKey, listKeys, revokeKey, rotateKey, showKey } from './keys.ts'
 import { followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
 import { explainRoute, listModels } from './models.ts'
@@ -77,15 +79,15 @@ export const OPERATIONS = {
   'plans.assign': operation(oneAccount.extend({ plan: named, until: moment.optional() }), assignPlan),
   'plans.end': operation(oneAccount.extend({ at: moment.optional() }), endPlan),
   'plans.show': operation(oneAccount, showPlan),
-  'people.invite': operation(inviteBody.extend({ account: named.optional() }), ({ people, status }, args) => {
-    // A running server knows its own address, whatever port it was given.
-    const server = status()
-    const consoleUrl = server.running ? () => `${server.public_url ?? server.url}/console` : people.consoleUrl
-    return invitePerson({ ...people, consoleUrl }, args, COMMAND_LINE)
-  }),
+  'people.invite': operation(inviteBody.extend({ account: named.optional() }), (services, args) =>
+    inviteAtServer(services, args, COMMAND_LINE),
+  ),
   'people.list': operation(pageQuery.extend({ account: named.optional() }), listPeople),
   'people.disable': operation(onePerson, ({ people }, args) => disablePerson(people, args, COMMAND_LINE)),
   'people.enable': operation(onePerson, ({ people }, args) => enablePerson(people, args, COMMAND_LINE)),
+  'admin-keys.create': operation(createAdminKeyBody, (services, args) => createAdminKey(services, args)),
+  'admin-keys.list': operation(pageQuery, listAdminKeys),
+  'admin-keys.revoke': operation(oneKey, (services, args) => revokeAdminKey(services, args)),
   'models.list': operation(nothing, listModels),
   'catalog.compare': operation(z.strictObject({ model: z.string().optional() }), compareCatalog),
   'route.explain': operation(z.strictObject({ model: named }), explainRoute),

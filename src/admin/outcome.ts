@@ -42,6 +42,8 @@ export const REFUSALS = {
   last_operator: 409,
   session_not_found: 404,
   database_keeps_time: 409,
+  admin_key_not_found: 404,
+  scope_exceeded: 403,
 } as const
 
 export type RefusalReason = keyof typeof REFUSALS

@@ -65,10 +65,12 @@ export async function enablePerson(
   return done(await personView(db, await currentPerson(db, id)))
 }
 
+/** By email or id. */
+export const findPerson = (db: LedgerDb, named: string): Promise<StoredPerson | undefined> =>
+  named.includes('@') ? findPersonByEmail(db, normalizeEmail(named)) : findPersonById(db, named.trim())
+
 async function findNamed(db: LedgerDb, named: string): Promise<StoredPerson | OperationRefused> {
-  const person = named.includes('@')
-    ? await findPersonByEmail(db, normalizeEmail(named))
-    : await findPersonById(db, named.trim())
+  const person = await findPerson(db, named)
   return person ?? refuseOperation('person_not_found', `There is no person ${quoted(named)}. See: millrace people list`)
 }
 

@@ -29,6 +29,8 @@ export interface AdminServices {
   readonly auditLog: ActorLog
   readonly people: SignInServices
   readonly mintKey: (kind: KeyKind) => MintedKey
+  /** Secrets of the management API. */
+  readonly adminKeys: { mint(): MintedKey; digest(token: string): Uint8Array }
   /** Digests the letters of a code under a key of the key ring. */
   readonly digestCode: (letters: string) => Uint8Array
   readonly redeemTries: RedeemTries

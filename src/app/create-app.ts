@@ -496,6 +496,7 @@ function operationsOf(services: Services): App['operations'] {
   const { clock, random, ledger, rules, health, estimateErrors, callers, people, countedInputs } = services
   const { database, content, keyring } = services
   const pepper = apiKeyPepper(keyring)
+  const adminPepper = deriveKey(keyring.founding.secret, 'admin-keys')
   const codePepper = deriveKey(keyring.founding.secret, 'redemption-codes')
   return {
     ...{ db: database.lowPriorityDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
@@ -504,6 +505,10 @@ function operationsOf(services: Services): App['operations'] {
     keyRateLimits: () => rules.current.limits.key,
     auditLog: actorLogOf(people.audit, COMMAND_LINE),
     mintKey: (kind) => mintKey({ pepper, random }, kind),
+    adminKeys: {
+      mint: () => mintKey({ pepper: adminPepper, random }, 'admin'),
+      digest: (token) => digestKey(adminPepper, token),
+    },
     digestCode: (letters) => digestKey(codePepper, letters),
     redeemTries: createRedeemTries(clock),
     ledgerClock: clock,

@@ -49,6 +49,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     gateway: createGateway(services, turns, send),
     turnCounts: turns,
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
+    admin,
     console: await createEdgeConsole(services, admin),
     docs: services.config.server.docs ? createDocs() : undefined,
   })

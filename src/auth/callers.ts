@@ -35,6 +35,7 @@ const UNKNOWN_MAX = 10_000
 const UNKNOWN_MICROS = 5_000_000
 
 const MALFORMED = { kind: 'refused', reason: 'malformed' } as const
+const ADMIN_KEY = { kind: 'refused', reason: 'admin-key' } as const
 
 export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: Clock }): Callers {
   const { db, pepper, clock } = deps
@@ -90,7 +91,9 @@ export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: C
       const name = hash('sha256', token, 'base64url')
       const key = known.get(name)
       if (key) return key.lasting ?? judgeKey(key, clock.now())
-      if (readKey(token) === undefined) return MALFORMED
+      const kind = readKey(token)
+      if (kind === undefined) return MALFORMED
+      if (kind === 'admin') return ADMIN_KEY
       const until = unknownUntil.get(name)
       if (until !== undefined && until > clock.nowMicros()) return UNKNOWN
       return lookUpOnce(name, digestKey(pepper, token))
@@ -117,6 +120,7 @@ interface KnownSecret {
 
 type CallerRefusal =
   | 'malformed'
+  | 'admin-key'
   | 'unknown'
   | 'expired'
   | 'disabled'
@@ -206,6 +210,10 @@ export function callerProblem(reason: CallerRefusal): Problem {
     case 'malformed':
       return invalid(
         'The API key is incomplete, mistyped or from another server. Keys of this server begin with mr_wallet_ or mr_builder_. Copy the whole key again.',
+      )
+    case 'admin-key':
+      return invalid(
+        'This is an admin key, which works at /admin/v1 only. Here use an API key: it begins with mr_wallet_ or mr_builder_.',
       )
     case 'unknown':
       return invalid('The API key is not known here. Check that it belongs to this server.')

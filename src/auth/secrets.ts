@@ -3,8 +3,14 @@ import { crc32 } from 'node:zlib'
 import { encodeBase32, type RandomBytes } from '../lib/random-id.ts'
 import type { KeyKind } from '../model/caller.ts'
 
-/** `mr_wallet_` or `mr_builder_`, 43 characters of 62 for 256 random bits, 6 for the checksum of all before them. */
-const PREFIXES: Readonly<Record<KeyKind, string>> = { wallet: 'mr_wallet_', builder: 'mr_builder_' }
+/**
+ * The prefix says what a key is for: models, or the management API. Behind it are 43 characters of 62 for 256 random bits, and 6
+ * for the checksum of all before them.
+ */
+const PREFIXES = { wallet: 'mr_wallet_', builder: 'mr_builder_', admin: 'mra_' } as const satisfies Record<
+  KeyKind | 'admin',
+  string
+>
 const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 
@@ -51,7 +57,7 @@ export interface MintedKey {
 
 const SHOWN_AT_EACH_END = 4
 
-export function mintKey(deps: { pepper: Uint8Array; random: RandomBytes }, kind: KeyKind): MintedKey {
+export function mintKey(deps: { pepper: Uint8Array; random: RandomBytes }, kind: KeyKind | 'admin'): MintedKey {
   const prefix = PREFIXES[kind]
   const body = prefix + encodeBase62(deps.random(32), SECRET_LENGTH)
   const key = body + checksumOf(body)
@@ -66,14 +72,14 @@ export const KEY_LENGTH_MAX =
 const CHARACTERS = /^[0-9A-Za-z]+$/
 
 /** The kind of a token that may be a key; undefined if it certainly is not. Checks the length first, so long texts cost nothing. */
-export function readKey(token: string): KeyKind | undefined {
+export function readKey(token: string): KeyKind | 'admin' | undefined {
   const kind = kindOf(token)
   if (kind === undefined || !CHARACTERS.test(token.slice(PREFIXES[kind].length))) return undefined
   return checksumOf(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH) ? kind : undefined
 }
 
-const kindOf = (token: string): KeyKind | undefined =>
-  (['wallet', 'builder'] as const).find(
+const kindOf = (token: string): KeyKind | 'admin' | undefined =>
+  (['wallet', 'builder', 'admin'] as const).find(
     (kind) =>
       token.length === PREFIXES[kind].length + SECRET_LENGTH + CHECKSUM_LENGTH && token.startsWith(PREFIXES[kind]),
   )

@@ -104,7 +104,14 @@ export const inPages = (list: Command): Command =>
 
 const LIMIT = 50
 
-type ListName = 'accounts.list' | 'codes.list' | 'keys.list' | 'people.list' | 'wallet.entries' | 'wallet.wishes'
+type ListName =
+  | 'accounts.list'
+  | 'admin-keys.list'
+  | 'codes.list'
+  | 'keys.list'
+  | 'people.list'
+  | 'wallet.entries'
+  | 'wallet.wishes'
 
 type ItemOf<Name extends ListName> = OperationValue<Name> extends Page<infer Item> ? Item : never
 

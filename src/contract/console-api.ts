@@ -95,7 +95,7 @@ export type BodyOf<Name extends RouteName> = z.input<Api[Name]['body']>
 export type AnswerOf<Name extends RouteName> = z.output<Api[Name]['answer']>
 
 /** The ids in the path: `GET /keys/:key` has a `key`. */
-export type ParamsOf<Name extends RouteName> = Record<NamesIn<Name>, string>
+export type ParamsOf<Path extends string> = Record<NamesIn<Path>, string>
 type NamesIn<Path extends string> = Path extends `${string}:${infer Rest}`
   ? Rest extends `${infer One}/${infer More}`
     ? One | NamesIn<More>

@@ -235,6 +235,25 @@ export interface LedgerTables {
     used_at: number | null
     created_by: string
   }
+  /** Keys of the management API. */
+  admin_keys: {
+    row: Generated<number>
+    id: string
+    name: string
+    /** HMAC-SHA-256 of the whole key under a key of the keyring; the key itself is not stored. */
+    digest: Uint8Array
+    /** Prefix and last characters. */
+    shown: string
+    /** Separated by spaces. */
+    scopes: string
+    created_at: number
+    /** An actor of the audit log. */
+    created_by: string
+    expires_at: number | null
+    revoked_at: number | null
+    /** Written at most once a minute. */
+    last_used_at: number | null
+  }
   /** The audit log: a hash chain that only grows. */
   audit: {
     seq: number

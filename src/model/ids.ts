@@ -38,6 +38,7 @@ export const mintAccountId = (random: RandomBytes) => idInCell('acct_', random) 
 export const mintKeyId = (random: RandomBytes) => idInCell('key_', random) as KeyId
 export const mintPersonId = (random: RandomBytes) => randomId('usr_', random) as PersonId
 export const mintSessionId = (random: RandomBytes) => randomId('ses_', random) as SessionId
+export const mintAdminKeyId = (random: RandomBytes) => randomId('adm_', random)
 export const mintCodeId = (random: RandomBytes) => randomId('code_', random)
 export const mintBatchId = (random: RandomBytes) => randomId('batch_', random)
 

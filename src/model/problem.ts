@@ -42,6 +42,7 @@ export const PROBLEMS = {
   subscription_inactive: { status: 402, type: 'insufficient_quota', retry: 'never' },
   request_exceeds_allowance: { status: 402, type: 'insufficient_quota', retry: 'never' },
   browser_not_allowed: { status: 403, type: 'permission_error', retry: 'no' },
+  insufficient_scope: { status: 403, type: 'permission_error', retry: 'no' },
   account_suspended: { status: 403, type: 'permission_error', retry: 'no' },
   model_not_found: { status: 404, type: 'invalid_request_error', retry: 'no' },
   endpoint_not_provided: { status: 404, type: 'invalid_request_error', retry: 'no' },

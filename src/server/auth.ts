@@ -45,14 +45,14 @@ function missingKey(headers: IncomingHttpHeaders): Problem {
  * Every 401 takes one request from the rate limit of its client's address. When that is used up, the answer is 429 instead. The key is
  * checked first, so a caller that shares an address with a flood is served.
  */
-function limitUnauthenticated({ edge, request }: RequestContext, refusal: Problem): Problem {
+export function limitUnauthenticated({ edge, request }: RequestContext, refusal: Problem): Problem {
   if (PROBLEMS[refusal.code].status !== 401) return refusal
   const address = edge.findClientAddress(request)
   const taken = address === undefined ? undefined : edge.unauthenticatedLimiter.take(address)
   if (taken?.kind !== 'refused') return refusal
   return retryableProblem(
     'rate_limit_exceeded',
-    `This address is limited to ${taken.perMinute} requests per minute without a valid API key.`,
+    `This address is limited to ${taken.perMinute} requests per minute without a valid key.`,
     {
       first: 'Check the key',
       retryAfterSeconds: wholeSeconds(taken.waitMs),

@@ -6,7 +6,7 @@ import { isLoopbackName } from '../lib/network.ts'
 import { internalError, type Problem, problem } from '../model/problem.ts'
 import { headersTooLarge } from './client-error.ts'
 import { isPreflight, preflightHeaders } from './cross-origin.ts'
-import { isApi } from './paths.ts'
+import { isAdmin, isApi } from './paths.ts'
 import { type Expectation, RequestContext, SERVED_VERSIONS } from './request-context.ts'
 import { sendJson, sendProblem } from './respond.ts'
 import { findRoute } from './routes.ts'
@@ -120,12 +120,19 @@ function guardRequest({ request, expectation, edge, path, isLast }: RequestConte
       'The only supported Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or send a Content-Length instead.'
     return problem('malformed_request', message, CLOSE)
   }
-  if (edge.drain.stage === 'refusing' && isApi(path)) {
+  if (edge.drain.stage === 'refusing' && (isApi(path) || isAdmin(path))) {
     return problem('server_draining', 'This server is shutting down. Send the request again over a new connection.')
   }
-  if (headers.origin === undefined || !isApi(path)) return undefined
-  return refuseOrigin(headers.origin, edge.options.allowedOrigins)
+  if (headers.origin === undefined) return undefined
+  if (isAdmin(path)) return /^https?:/i.test(headers.origin) ? ADMIN_IN_PAGE : undefined
+  return isApi(path) ? refuseOrigin(headers.origin, edge.options.allowedOrigins) : undefined
 }
+
+/** No origin can be allowed. The console has an API of its own. */
+const ADMIN_IN_PAGE = problem(
+  'browser_not_allowed',
+  'Admin keys must not be used in web pages. Call from a server or a script.',
+)
 
 /**
  * Every visitor of a public web page can read a key in it. Browsers send the origin of the page; programs on the user's own

@@ -3,6 +3,10 @@ import { nearestName } from '../lib/text.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { scrubPath } from '../telemetry/scrub.ts'
 
+/** The management API. */
+export const ADMIN_BASE = '/admin/v1'
+export const isAdmin = (path: string): boolean => path === ADMIN_BASE || path.startsWith(`${ADMIN_BASE}/`)
+
 export const isApi = (path: string): boolean => path === '/v1' || path.startsWith('/v1/')
 
 /** Reads query parameters: the first one of a name, or undefined. */

@@ -1,8 +1,10 @@
 import type { Caller } from '../model/caller.ts'
 import { problem, type Refused, refused } from '../model/problem.ts'
+import { serveAdmin } from './admin/serve-admin.ts'
 import { authenticate } from './auth.ts'
 import { serveConsole } from './console/serve-console.ts'
 import { serveDocs } from './docs.ts'
+import { serveOpenApi } from './openapi.ts'
 import { NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 import { sendJson, sendProblem, writeHead } from './respond.ts'
@@ -15,14 +17,7 @@ type Endpoint = (context: RequestContext, argument: string) => Promise<void> | v
 
 type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Endpoint>>>
 
-/** The console routes its own paths. */
-const CONSOLE: Methods = {
-  GET: serveConsole,
-  POST: serveConsole,
-  PUT: serveConsole,
-  PATCH: serveConsole,
-  DELETE: serveConsole,
-}
+const allMethods = (serve: Endpoint): Methods => ({ GET: serve, POST: serve, PUT: serve, PATCH: serve, DELETE: serve })
 
 /** All routes. A path that ends in a slash takes an id. */
 const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
@@ -35,11 +30,14 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/models/', { GET: withKey(getModel) }],
   ['/v1/key', { GET: withKey(describeKey) }],
   ['/v1/requests/', { GET: withKey(getRequest) }],
+  ['/openapi.json', { GET: serveOpenApi }],
   ['/', { GET: home }],
   ['/docs', { GET: serveDocs }],
   ['/docs/', { GET: serveDocs }],
   ['/console', { GET: serveConsole }],
-  ['/console/', CONSOLE],
+  // These two route their own paths.
+  ['/console/', allMethods(serveConsole)],
+  ['/admin/v1/', allMethods(serveAdmin)],
   // The process runs and its event loop turns. Nothing else is checked.
   ['/healthz', { GET: (context) => sendJson(context, 200, { status: 'ok' }) }],
   ['/readyz', { GET: readiness }],

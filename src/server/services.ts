@@ -1,4 +1,5 @@
 import type { CountedInputs, RefusedTurnCounter } from '../admin/count-usage.ts'
+import type { OwnerServices } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
 import type { CallerOutcome, Callers } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -65,6 +66,8 @@ export interface EdgeServices {
   readonly refusedTurns: Pick<RefusedTurnCounter, 'note'>
   /** Undefined for requests of other accounts too. */
   findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>
+  /** The services of the use cases behind the management API. */
+  readonly admin: OwnerServices
   /** Undefined when the operator has switched the console off. */
   readonly console: EdgeConsole | undefined
   /** Reads the documentation, once. Undefined when the operator has switched it off. */

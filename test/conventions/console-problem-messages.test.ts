@@ -14,7 +14,10 @@ const SHOWN_AS_SENT = [
 const SHOWN_ELSEWHERE = ['confirm_password', 'code_mistyped', 'code_redeemed']
 
 /** No page of the console can cause them. */
-const NEVER_CAUSED = ['method_not_allowed', 'body_too_large', 'json_needed', 'unknown_operation', 'database_keeps_time']
+const NEVER_CAUSED = [
+  ...['method_not_allowed', 'body_too_large', 'json_needed', 'unknown_operation', 'database_keeps_time'],
+  ...['admin_key_not_found', 'scope_exceeded'],
+]
 
 /** Codes of the console itself: no answer, a late or partial one, or a missing file. */
 const CONSOLE_ONLY = ['unexpected', 'unreachable', 'no_answer', 'stream_cut', 'part_lost']

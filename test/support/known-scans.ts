@@ -49,6 +49,11 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     step: /^SCAN accounts USING (COVERING )?INDEX frozen_accounts$/,
     why: 'the index has only the accounts that are frozen',
   },
+  {
+    step: /^SCAN accounts$/,
+    of: /^select "row" from "accounts" order by "row" desc limit \?$/,
+    why: 'one row: the newest account, where a search begins',
+  },
   { step: /^SCAN (marks|proved_rows|proved_balances)$/, why: 'a row for each node, a row for each kind, one row' },
   {
     step: /^SCAN clock_corrections USING COVERING INDEX/,

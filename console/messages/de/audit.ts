@@ -38,6 +38,8 @@ export const audit: Catalogue['audit'] = {
     order_failed: 'Änderung fehlgeschlagen',
     code_created: 'Code erstellt',
     code_withdrawn: 'Code zurückgezogen',
+    admin_key_created: 'Admin-Schlüssel erstellt',
+    admin_key_revoked: 'Admin-Schlüssel widerrufen',
     clock_followed: 'Zeitsprung übernommen',
     clock_set_back: 'Uhr des Ledgers zurückgestellt',
   },

@@ -107,6 +107,7 @@ export const usage: Catalogue['usage'] = {
       subscription_inactive: 'kein aktiver Tarif',
       request_exceeds_allowance: 'größer als das Kontingent',
       browser_not_allowed: 'aus einem Browser gesendet',
+      insufficient_scope: 'fehlende Berechtigung des Schlüssels',
       account_suspended: 'Konto gesperrt',
       model_not_found: 'Modell nicht gefunden',
       endpoint_not_provided: 'unbekannter Endpunkt',

@@ -36,6 +36,8 @@ export const audit = {
     order_failed: 'Change failed',
     code_created: 'Code created',
     code_withdrawn: 'Code withdrawn',
+    admin_key_created: 'Admin key created',
+    admin_key_revoked: 'Admin key revoked',
     clock_followed: 'Clock change accepted',
     clock_set_back: 'Ledger clock set back',
   },

@@ -105,6 +105,7 @@ export const usage = {
       subscription_inactive: 'no active plan',
       request_exceeds_allowance: 'larger than the allowance',
       browser_not_allowed: 'sent from a browser',
+      insufficient_scope: 'missing scope of the key',
       account_suspended: 'account suspended',
       model_not_found: 'model not found',
       endpoint_not_provided: 'unknown endpoint',

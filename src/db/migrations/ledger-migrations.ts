@@ -310,6 +310,23 @@ const proofsMigration: readonly string[] = [
   `CREATE INDEX proved_sums_by_end ON proved_sums (period_end)`,
 ]
 
+/** Keys of the management API, which belong to no account. */
+const adminKeysMigration: readonly string[] = [
+  `CREATE TABLE admin_keys (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    digest BLOB NOT NULL UNIQUE,
+    shown TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    last_used_at INTEGER
+  ) STRICT`,
+]
+
 export const ledgerMigrations: readonly Migration[] = [
   { name: '0001-ledger', statements: ledgerMigration },
   { name: '0002-allowances-and-claims', statements: allowancesMigration },
@@ -321,4 +338,5 @@ export const ledgerMigrations: readonly Migration[] = [
   { name: '0008-ledger-identity', statements: ledgerIdentityMigration },
   { name: '0009-clock-corrections', statements: clockCorrectionsMigration },
   { name: '0010-proofs', statements: proofsMigration },
+  { name: '0011-admin-keys', statements: adminKeysMigration },
 ]

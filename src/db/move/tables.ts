@@ -101,6 +101,11 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     text: 'role email created_by',
     bytes: 'digest',
   }),
+  tableOf('ledger', 'admin_keys', 'row', {
+    number: 'row created_at expires_at revoked_at last_used_at',
+    text: 'id name shown scopes created_by',
+    bytes: 'digest',
+  }),
   tableOf('ledger', 'audit', 'seq', {
     number: 'seq at account',
     text: 'actor action target detail',

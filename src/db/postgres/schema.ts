@@ -3,7 +3,7 @@ import { BODY_TABLES } from './bodies.ts'
 import { SLICE_FUNCTIONS, SLICE_TABLE } from './limit-slices.ts'
 import { OPERATOR_FUNCTIONS } from './operator.ts'
 import { PERIOD_FUNCTIONS } from './periods.ts'
-import { CONTENT_TABLES, PEOPLE_TABLES, SIGNAL_TABLES } from './tables.ts'
+import { ADMIN_KEYS_TABLE, CONTENT_TABLES, PEOPLE_TABLES, SIGNAL_TABLES } from './tables.ts'
 import { COMPATIBILITY_FUNCTIONS } from './translate.ts'
 import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS, LIMIT_FUNCTIONS } from './turns.ts'
 import { PROOF_FUNCTIONS } from './verify.ts'
@@ -393,6 +393,7 @@ export const TABLES_SCHEMA = 'millrace'
  */
 export const TABLE_CHANGES: readonly string[] = [
   [POSTGRES_SCHEMA, SLICE_TABLE, PEOPLE_TABLES, SIGNAL_TABLES, CONTENT_TABLES, BODY_TABLES].join('\n'),
+  ADMIN_KEYS_TABLE,
 ]
 
 /** Of all versions, with the views. */

@@ -141,6 +141,23 @@ CREATE TABLE clock_corrections (
 );
 `
 
+/** Keys of the management API. No node keeps them in memory, so a change needs no signal. */
+export const ADMIN_KEYS_TABLE = `
+CREATE TABLE admin_keys (
+  row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id text NOT NULL UNIQUE,
+  name text NOT NULL,
+  digest bytea NOT NULL UNIQUE,
+  shown text NOT NULL,
+  scopes text NOT NULL,
+  created_at bigint NOT NULL,
+  created_by text NOT NULL,
+  expires_at bigint,
+  revoked_at bigint,
+  last_used_at bigint
+);
+`
+
 /**
  * What was changed that nodes keep in memory. The number of the transaction, not of the row, says what a reader has seen:
  * rows become visible in another order than they are numbered.

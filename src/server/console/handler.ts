@@ -48,11 +48,13 @@ export interface RequestAs extends Record<Requester, ConsoleRequest> {
 type Api = typeof CONSOLE_API
 
 /** The input, read by the schemas of its route. */
-export interface Input<Name extends RouteName> {
-  readonly params: ParamsOf<Name>
-  readonly query: z.output<Api[Name]['query']>
-  readonly body: z.output<Api[Name]['body']>
+export interface InputOf<Route extends Pick<AnyRoute, 'query' | 'body'>, Params> {
+  readonly params: Params
+  readonly query: z.output<Route['query']>
+  readonly body: z.output<Route['body']>
 }
+
+type Input<Name extends RouteName> = InputOf<Api[Name], ParamsOf<Name>>
 
 /** A route: its requester and the schemas of its input. */
 export interface RouteOf<Name extends RouteName> extends Pick<AnyRoute, 'confirmed'> {
@@ -82,7 +84,7 @@ export type Reply<Value> = Outcome<Value> | SessionReply<Value>
 export type AnyReply = Reply<unknown> | FileReply
 
 /** Views are made of read-only values. */
-type ReadOnly<Value> = Value extends readonly (infer Item)[]
+export type ReadOnly<Value> = Value extends readonly (infer Item)[]
   ? readonly ReadOnly<Item>[]
   : Value extends object
     ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }

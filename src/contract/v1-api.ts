@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import { count, keyKind, moneyOrNull, time, timeOrNull } from './values.ts'
+
+/** Errors of `/v1` and `/admin/v1`. Some codes have more facts. */
+export const errorEnvelope = z.looseObject({
+  error: z.looseObject({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string(),
+    source: z.enum(['gateway', 'upstream']),
+    request_id: z.string(),
+  }),
+})
+
+const model = z.looseObject({
+  id: z.string(),
+  object: z.literal('model'),
+  created: count,
+  owned_by: z.string(),
+  context_length: count,
+  max_output_tokens: count,
+  input_modalities: z.array(z.string()),
+})
+
+const key = z.looseObject({
+  object: z.literal('key'),
+  id: z.string(),
+  account: z.string(),
+  name: z.string(),
+  kind: keyKind,
+  models: z.array(z.string()).nullable(),
+  wallet: z
+    .looseObject({ currency: z.literal('USD'), balance: z.string(), held: z.string(), available: z.string() })
+    .nullable(),
+  plan: z.looseObject({ id: z.string(), until: timeOrNull }).nullable(),
+})
+
+const receipt = z.looseObject({
+  object: z.literal('request'),
+  id: z.string(),
+  state: z.enum(['open', 'settled', 'released']),
+  outcome: z.string().nullable(),
+  model: z.string(),
+  kind: keyKind,
+  opened_at: time,
+  closed_at: timeOrNull,
+  cost: moneyOrNull,
+  charge: moneyOrNull,
+})
+
+const chatCompletion = z.looseObject({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: count,
+  model: z.string(),
+  choices: z.array(z.looseObject({ index: count, message: z.looseObject({ role: z.string() }) })),
+})
+
+const response = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  status: z.string(),
+  model: z.string(),
+  output: z.array(z.looseObject({ type: z.string() })),
+})
+
+const compacted = z.looseObject({ object: z.literal('response.compaction'), output: z.array(z.looseObject({})) })
+
+/** A table of the fields of a request: the protocols have them. */
+export type V1Fields = 'chat' | 'responses'
+
+interface V1Route {
+  readonly summary: string
+  readonly fields?: V1Fields
+  /** The fields that a request must have. */
+  readonly required?: readonly string[]
+  readonly query?: z.ZodType
+  readonly answer: z.ZodType
+  /** The answer may be server-sent events. */
+  readonly streams?: boolean
+  /** A test sends it to a server. */
+  readonly example?: Readonly<Record<string, unknown>>
+}
+
+const MESSAGES = [{ role: 'user', content: 'Say hello.' }]
+
+/** The endpoints of `/v1` for `openapi.json`: `server/routes.ts` serves them, and a test compares the two. */
+export const V1_API: Readonly<Record<string, V1Route>> = {
+  'GET /v1/models': {
+    summary: 'List the models that the key may call now',
+    query: z.strictObject({ client_version: z.string().optional() }),
+    answer: z.looseObject({ object: z.literal('list'), data: z.array(model) }),
+  },
+  'GET /v1/models/{id}': { summary: 'Describe a model', answer: model },
+  'POST /v1/chat/completions': {
+    summary: 'Create a chat completion',
+    ...{ fields: 'chat', required: ['model', 'messages'], answer: chatCompletion, streams: true },
+    example: { model: 'demo', messages: MESSAGES, max_tokens: 50 },
+  },
+  'POST /v1/responses': {
+    summary: 'Create a response',
+    ...{ fields: 'responses', required: ['model'], answer: response, streams: true },
+    example: { model: 'demo', input: 'Say hello.', max_output_tokens: 50 },
+  },
+  'POST /v1/responses/compact': {
+    summary: 'Compact a conversation, for the input of the next request',
+    ...{ fields: 'responses', required: ['model'], answer: compacted },
+  },
+  'GET /v1/responses/{id}': {
+    summary: 'Get a stored response, as JSON or as the events of its stream',
+    query: z.strictObject({ stream: z.enum(['true', 'false']).optional(), starting_after: z.string().optional() }),
+    ...{ answer: response, streams: true },
+  },
+  'DELETE /v1/responses/{id}': {
+    summary: 'Delete a stored response',
+    answer: z.strictObject({ id: z.string(), object: z.literal('response.deleted'), deleted: z.literal(true) }),
+  },
+  'GET /v1/key': { summary: 'Describe the key that asks, its limits, and what is left of its allowances', answer: key },
+  'GET /v1/requests/{id}': { summary: 'Get the receipt of a request of this account', answer: receipt },
+}

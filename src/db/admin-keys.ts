@@ -1,0 +1,32 @@
+import type { PageBefore } from './sql.ts'
+import { changeOne } from './sql-store.ts'
+import type { LedgerDb, Row } from './tables.ts'
+
+export type StoredAdminKey = Row<'admin_keys'>
+
+type NewAdminKey = Omit<StoredAdminKey, 'row' | 'revoked_at' | 'last_used_at'>
+
+const INSERT = `INSERT INTO admin_keys (id, name, digest, shown, scopes, created_at, created_by, expires_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
+export const adminKeyInsert = (key: NewAdminKey) =>
+  changeOne(INSERT, key.id, key.name, key.digest, key.shown, key.scopes, key.created_at, key.created_by, key.expires_at)
+
+/** An index lookup takes the same time however much of a digest was guessed right. */
+export const findAdminKeyByDigest = (db: LedgerDb, digest: Uint8Array) =>
+  db.selectFrom('admin_keys').selectAll().where('digest', '=', digest).executeTakeFirst()
+
+export const findAdminKeyById = (db: LedgerDb, id: string) =>
+  db.selectFrom('admin_keys').selectAll().where('id', '=', id).executeTakeFirst()
+
+/** Newest first, with the revoked ones. */
+export const listAdminKeys = (db: LedgerDb, { before, limit }: PageBefore) =>
+  db.selectFrom('admin_keys').selectAll().where('row', '<', before).orderBy('row', 'desc').limit(limit).execute()
+
+/** Keeps the time of an earlier revocation: then no row changes. */
+export const adminKeyRevocation = (row: number, now: number) =>
+  changeOne('UPDATE admin_keys SET revoked_at = ? WHERE row = ? AND revoked_at IS NULL', now, row)
+
+export async function touchAdminKey(db: LedgerDb, row: number, now: number): Promise<void> {
+  await db.updateTable('admin_keys').set({ last_used_at: now }).where('row', '=', row).execute()
+}

@@ -1,0 +1,165 @@
+import { TrieRouter } from 'hono/router/trie-router'
+import { type AdminCaller, type AdminKeyRefusal, actorOf, findAdminKey } from '../../admin/admin-keys.ts'
+import { actorLogOf } from '../../admin/audit.ts'
+import type { OperationRefused, Outcome } from '../../admin/outcome.ts'
+import { CHALLENGE } from '../../auth/callers.ts'
+import { ADMIN_ROUTES, type AdminRouteName, type AnyAdminRoute } from '../../contract/admin-api.ts'
+import { allows } from '../../contract/admin-keys.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import { limitUnauthenticated } from '../auth.ts'
+import { CONSOLE_CODES, type ConsoleRefusal, refuse } from '../console/errors.ts'
+import type { FileReply } from '../console/handler.ts'
+import { readInput, receiveForm, sendPieces } from '../json-route.ts'
+import { ADMIN_BASE } from '../paths.ts'
+import type { RequestContext } from '../request-context.ts'
+import { sendJson, sendProblem } from '../respond.ts'
+import { ADMIN_HANDLERS, type AdminRequest } from './handlers.ts'
+
+/** A handler, as the table of all routes sees it. `readInput` gives it what its route says. */
+type AnyHandler = (request: AdminRequest, input: unknown) => Promise<Outcome<unknown> | FileReply>
+
+interface FoundRoute {
+  readonly path: string
+  readonly route: AnyAdminRoute
+  readonly handler: AnyHandler
+}
+
+const ROUTER = new TrieRouter<FoundRoute>()
+/** The methods of each path. */
+const METHODS = new TrieRouter<string>()
+for (const name of Object.keys(ADMIN_ROUTES) as AdminRouteName[]) {
+  const [method = '', path = ''] = name.split(' ')
+  ROUTER.add(method, path, { path, route: ADMIN_ROUTES[name], handler: ADMIN_HANDLERS[name] as AnyHandler })
+  METHODS.add('ALL', path, method)
+}
+
+/** No shared cache keeps what an operator reads. */
+const HEADERS = { 'cache-control': 'no-store' }
+
+/** Serves one request of the management API: authenticates, checks the scope, reads the input, runs the use case. */
+export async function serveAdmin(context: RequestContext): Promise<void> {
+  const path = context.path.slice(ADMIN_BASE.length) || '/'
+  const authenticated = await authenticateAdmin(context)
+  if (authenticated.kind === 'refused') return sendProblem(context, authenticated.problem)
+  const { caller } = authenticated
+  const method = context.request.method === 'HEAD' ? 'GET' : (context.request.method ?? 'GET')
+  const [matched] = ROUTER.match(method, path)[0]
+  if (matched === undefined) return sendProblem(context, refusePath(method, path))
+  const [{ path: template, route, handler }, params] = matched
+  context.log.endpoint = ADMIN_BASE + template
+  if (route.scope !== 'any' && !allows(caller.scopes, route.scope)) {
+    const message = `This admin key needs the scope ${route.scope}. It has ${caller.scopes.join(', ')}.`
+    return sendProblem(context, problem('insufficient_scope', message))
+  }
+  const form = await receiveForm(context)
+  // The connection stays open until its answer ends, also after a disconnect.
+  if (form.kind === 'disconnected') return void context.response.destroy()
+  if (form.kind === 'broken') return sendProblem(context, form.problem)
+  if (form.kind === 'too-large') {
+    return sendRefusal(context, refuse('body_too_large', 'No request of the management API is as large as this.'))
+  }
+  const read = readInput(route, {
+    params: decoded(params as Readonly<Record<string, string>>),
+    query: queryOf(context),
+    type: context.request.headers['content-type'],
+    text: form.bytes.toString('utf8'),
+  })
+  if (read.kind === 'refused') return sendRefusal(context, read)
+  const services = context.edge.admin
+  const auditLog = actorLogOf(services.people.audit, actorOf(caller))
+  await sendReply(context, route, await handler({ ...services, auditLog, caller }, read.input))
+}
+
+type Authenticated = { readonly kind: 'caller'; readonly caller: AdminCaller } | Refused
+
+async function authenticateAdmin(context: RequestContext): Promise<Authenticated> {
+  const { request, edge, log } = context
+  const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')
+  if (bearer === null) return refused(limitUnauthenticated(context, missingKey(request.headers.authorization)))
+  const found = await findAdminKey(edge.admin, bearer[1]!)
+  if (found.kind === 'refused') {
+    log.key_refusal = found.reason
+    return refused(limitUnauthenticated(context, problem('invalid_api_key', REFUSALS[found.reason], CHALLENGE)))
+  }
+  log.key_id = found.caller.id
+  return found
+}
+
+const missingKey = (authorization: string | undefined): Problem =>
+  authorization
+    ? problem('invalid_api_key', 'The Authorization header is not of the form "Bearer <admin key>".', CHALLENGE)
+    : problem('missing_api_key', 'No admin key was sent. Send "Authorization: Bearer <admin key>".', CHALLENGE)
+
+const REFUSALS: Readonly<Record<AdminKeyRefusal, string>> = {
+  'api-key':
+    'This is an API key, which works at /v1 only. Here use an admin key, which begins with mra_. To create one: millrace admin-keys create',
+  malformed: 'The admin key is incomplete or mistyped. Admin keys begin with mra_. Copy the whole key again.',
+  unknown: 'The admin key is not known here. Check that it belongs to this server.',
+  expired: 'The admin key has expired. Create a new one.',
+  revoked: 'The admin key was revoked. Create a new one.',
+}
+
+function refusePath(method: string, path: string): Problem {
+  const allow = METHODS.match('ALL', path)[0].map(([each]) => each)
+  if (allow.length === 0) {
+    const message = `There is nothing at this path of the management API. GET /openapi.json lists what there is.`
+    return problem('endpoint_not_provided', message)
+  }
+  const message = `The method ${method} is not available here. Use ${allow.join(', ')}.`
+  return problem('method_not_allowed', message, { headers: { allow: allow.join(', ') } })
+}
+
+/** Text that is not percent-encoded correctly names nothing: it stays as it is. */
+const decoded = (params: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(params).map(([name, text]) => {
+      try {
+        return [name, decodeURIComponent(text)]
+      } catch {
+        return [name, text]
+      }
+    }),
+  )
+
+/** The last value of a repeated name counts. */
+function queryOf({ request: { url = '' } }: RequestContext): Record<string, string> {
+  const start = url.indexOf('?')
+  return Object.fromEntries(new URLSearchParams(start < 0 ? '' : url.slice(start + 1)))
+}
+
+async function sendReply(
+  context: RequestContext,
+  { file }: AnyAdminRoute,
+  reply: Outcome<unknown> | FileReply,
+): Promise<void> {
+  if (reply.kind === 'refused') {
+    const { reason: code, ...rest } = reply satisfies OperationRefused
+    return sendRefusal(context, { code, ...rest })
+  }
+  if (reply.kind === 'done') return sendJson(context, 200, reply.value as object, HEADERS)
+  await sendPieces(context, 200, reply.pieces, {
+    ...HEADERS,
+    'content-type': file === 'text/csv' ? 'text/csv; charset=utf-8' : file,
+    'content-disposition': `attachment; filename="${reply.name}"`,
+  })
+}
+
+/** The types of the envelope, by status. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  409: 'conflict_error',
+  429: 'rate_limit_error',
+  500: 'server_error',
+  503: 'service_unavailable_error',
+}
+
+/** A refusal of a use case, in the envelope of all API errors. */
+function sendRefusal(context: RequestContext, { code, message, param, retryAfterSeconds }: ConsoleRefusal): void {
+  const status = CONSOLE_CODES[code]
+  context.log.code = code
+  const type = TYPES[status] ?? 'invalid_request_error'
+  const error = { message, type, param: param ?? null, code, source: 'gateway', request_id: context.requestId }
+  const retry = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
+  sendJson(context, status, { error }, { ...HEADERS, ...retry })
+}

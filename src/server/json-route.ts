@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { named } from '../contract/values.ts'
+import { gatherBytes } from '../lib/bytes.ts'
+import type { Problem } from '../model/problem.ts'
+import { requestBody } from './body.ts'
+import { type ConsoleRefusal, refuse } from './console/errors.ts'
+import type { RequestContext } from './request-context.ts'
+import { endAnswer, type Headers, writeHead } from './respond.ts'
+
+/** What the routes of the console and of the management API have in common: their input by schemas, and files as answers. */
+
+/** The schemas of a route's input. */
+interface InputSchemas<Query, Body> {
+  readonly query: z.ZodType<Query>
+  readonly body: z.ZodType<Body>
+}
+
+/** The parts of a request. */
+interface SentInput {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: unknown
+  /** The `Content-Type`. */
+  readonly type: string | undefined
+  readonly text: string
+}
+
+type ReadInput<Query, Body> =
+  | {
+      readonly kind: 'read'
+      readonly input: { readonly params: Record<string, string>; readonly query: Query; readonly body: Body }
+    }
+  | ConsoleRefusal
+
+/** Reads path, query and body by the schemas of a route. */
+export function readInput<Query, Body>(
+  route: InputSchemas<Query, Body>,
+  { params: sentParams, query: sentQuery, type, text }: SentInput,
+): ReadInput<Query, Body> {
+  const params = PARAMS.safeParse(sentParams)
+  if (!params.success) return NO_SUCH_ID
+  const sent = parseBody(type, text)
+  if (sent.kind === 'refused') return sent
+  const query = route.query.safeParse(sentQuery)
+  if (!query.success) return wrong(query.error, 'The query')
+  const body = route.body.safeParse(sent.value)
+  if (!body.success) return wrong(body.error, 'The body')
+  return { kind: 'read', input: { params: params.data, query: query.data, body: body.data } }
+}
+
+/** A text that cannot be an id names nothing. */
+const PARAMS = z.record(z.string(), named)
+const NO_SUCH_ID = refuse('not_found', 'There is nothing with this id.')
+
+type ParsedForm = { readonly kind: 'read'; readonly value: unknown } | ConsoleRefusal
+
+function parseBody(type: string | undefined, text: string): ParsedForm {
+  if (text === '') return { kind: 'read', value: {} }
+  // A page of another origin can send text, but it cannot send this type without a CORS preflight.
+  if (!/^application\/json\b/i.test(type ?? '')) return refuse('json_needed', 'Send the body as application/json.')
+  try {
+    return { kind: 'read', value: JSON.parse(text) }
+  } catch {
+    return refuse('invalid_arguments', 'The body is not JSON.')
+  }
+}
+
+/** Reports the first issue only: a person fixes one field at a time. */
+function wrong({ issues: [issue] }: z.ZodError, where: string): ConsoleRefusal {
+  const param = issue === undefined ? '' : issue.path.join('.')
+  const message = `${param === '' ? where : param}: ${issue?.message ?? 'cannot be read'}`
+  return refuse('invalid_arguments', message, param === '' ? {} : { param })
+}
+
+/** The largest form has a few hundred model ids. */
+const FORM_BYTES_MAX = 128 * 1024
+
+type Form =
+  | { readonly kind: 'read'; readonly bytes: Buffer }
+  | { readonly kind: 'too-large' }
+  /** The bytes could not be parsed, or did not arrive in time. The client is still connected. */
+  | { readonly kind: 'broken'; readonly problem: Problem }
+  | { readonly kind: 'disconnected' }
+
+export function receiveForm(context: RequestContext): Promise<Form> {
+  const { request } = context
+  const gathered = gatherBytes()
+  if (context.expectation === 'continue') requestBody(context)
+  return new Promise((resolve) => {
+    const settle = (outcome: Form) => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).pause()
+      context.failBody = undefined
+      resolve(outcome)
+    }
+    const onData = (chunk: Buffer) => {
+      gathered.add(chunk)
+      if (gathered.length > FORM_BYTES_MAX) settle({ kind: 'too-large' })
+    }
+    const onEnd = () => settle({ kind: 'read', bytes: gathered.whole() })
+    const onClose = () => settle({ kind: 'disconnected' })
+    request.on('data', onData).once('end', onEnd).once('close', onClose)
+    context.failBody = (problem) => settle({ kind: 'broken', problem })
+    request.resume()
+  })
+}
+
+/** Sends a file while it is made, honouring backpressure. */
+export async function sendPieces(
+  context: RequestContext,
+  status: number,
+  pieces: AsyncIterable<string | Uint8Array> | Iterable<string>,
+  headers: Headers,
+): Promise<void> {
+  const { response } = context
+  writeHead(context, status, headers)
+  for await (const piece of pieces) {
+    if (context.isClosed) break
+    if (!response.write(piece)) await context.whenDrained()
+  }
+  endAnswer(context, '')
+}

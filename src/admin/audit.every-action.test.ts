@@ -91,7 +91,11 @@ describe('the command line', () => {
     const made = await run('codes.create', { amount: '5.00', count: 2, note: 'n' })
     const [paper, other] = made.items as [{ code: { id: string }; secret: string }, { code: { id: string } }]
     const money = { ...A, amount: '1', reason: 'June' }
+    const { id: adminKey } = await run('admin-keys.create', { name: 'CI', scopes: ['admin'] })
     const samples: Record<string, object> = {
+      'accounts.apply': { accounts: [{ email: 'c@example.com' }] },
+      'admin-keys.create': { name: 'second', scopes: ['keys:read'] },
+      'admin-keys.revoke': { key: adminKey },
       'accounts.create': { email: 'b@example.com' },
       'accounts.suspend': A,
       'accounts.activate': { account: id },
@@ -117,7 +121,7 @@ describe('the command line', () => {
       'db.clock.follow': {},
       'db.clock.set-back': {},
     }
-    const silent = /\.(list|show|entries|compare|explain|trace|verify|wishes)$|^status$|^db\.clock$/
+    const silent = /\.(list|show|export|entries|compare|explain|trace|verify|wishes)$|^status$|^db\.clock$/
     expect(Object.keys(samples).toSorted()).toEqual(
       Object.keys(OPERATIONS)
         .filter((name) => !silent.test(name))

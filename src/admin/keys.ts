@@ -466,7 +466,7 @@ const confirmToWiden = refuseOperation(
 )
 
 /** The columns of the given terms. Absent terms have no column. */
-function readTerms(
+export function readTerms(
   { clock, catalog }: AdminServices,
   kind: KeyKind,
   { name, models, limits, caps = {}, expires }: KeyTerms,

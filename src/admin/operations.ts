@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { applyBody } from '../contract/accounts-file.ts'
 import { createAdminKeyBody } from '../contract/admin-keys.ts'
 import { accountsQuery, createAccountBody, createCodesBody, creditBody, inviteBody } from '../contract/operate.ts'
 import { changeKeyBody, createKeyBody, keyCaps, redeemBody, renameKeyBody, rotateKeyBody } from '../contract/owner.ts'
@@ -6,6 +7,7 @@ import { moment, named, nothing, pageQuery } from '../contract/values.ts'
 import { operatedAccounts, showAccount } from './account-views.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
 import { createAdminKey, listAdminKeys, revokeAdminKey } from './admin-keys.ts'
+import { applyAccounts, exportAccounts } from './apply.ts'
 import { COMMAND_LINE } from './audit.ts'
 import { createCodes, listCodes, redeemCodeFor, withdrawCode } from './codes.ts'
 import { compareCatalog } from './compare-catalog.ts'
@@ -55,6 +57,8 @@ export const OPERATIONS = {
   'accounts.activate': operation(oneAccount, (services, { account }) =>
     changeAccountStatus(services, account, 'active'),
   ),
+  'accounts.apply': operation(applyBody, (services, args) => applyAccounts(services, args, COMMAND_LINE)),
+  'accounts.export': operation(pageQuery, exportAccounts),
   'wallet.credit': operation(credit, creditWallet),
   'wallet.refund': operation(credit, refundWallet),
   'wallet.adjust': operation(credit.extend({ direction: z.enum(['add', 'take']) }), adjustWallet),

@@ -44,6 +44,7 @@ export const REFUSALS = {
   database_keeps_time: 409,
   admin_key_not_found: 404,
   scope_exceeded: 403,
+  plan_changed: 409,
 } as const
 
 export type RefusalReason = keyof typeof REFUSALS

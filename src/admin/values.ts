@@ -21,7 +21,7 @@ export function parseExpiry(text: string, now: number): number | undefined {
 }
 
 /** A date without a time means its first moment in UTC. */
-function parseMoment(text: string): number | undefined {
+export function parseMoment(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)) return undefined
   const at = Date.parse(text)
   if (Number.isNaN(at)) return undefined

@@ -7,6 +7,7 @@ import { pause } from '../lib/async.ts'
 import { systemClock } from '../lib/clock.ts'
 import { isMissingPart } from '../lib/files.ts'
 import { secureRandom } from '../lib/random-id.ts'
+import { createAccountsFiles } from './accounts-files.ts'
 import type { OpenApp } from './app.ts'
 import { checkConfig } from './check-config.ts'
 import { createOperator, createUpstreams } from './operator.ts'
@@ -63,6 +64,7 @@ function cliDeps(context: MainContext): CliServices {
       }
     },
     upstreams: createUpstreams(common),
+    accountsFiles: createAccountsFiles(context.cwd),
     moveLedger: async (place, request) =>
       (await import('./move-ledger.ts')).moveLedger({ ...common, cwd: context.cwd }, place, request),
     checkConfig: (place) => checkConfig(configSources(context, place)),

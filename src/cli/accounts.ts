@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addFiles } from './apply.ts'
 import { type CommandContext, inPages, type PageOptions } from './command-context.ts'
 import { dayOf, formatFacts } from './format.ts'
 import { describePlan } from './plans.ts'
@@ -50,6 +51,7 @@ export function addAccounts(program: Command, context: CommandContext): void {
         ]),
       })),
     )
+  addFiles(accounts, context)
   accounts
     .command('suspend <account>')
     .description('reject all keys of an account until it is activated')

@@ -114,6 +114,27 @@ export type MoveOutcome =
   | { readonly kind: 'done'; readonly report: MoveReport }
   | { readonly kind: 'refused'; readonly exit: ExitCode; readonly message: string }
 
+export type AccountsFileOutcome =
+  | {
+      readonly kind: 'read'
+      readonly accounts: OperationArgs<'accounts.apply'>['accounts']
+      /** Where the value at a path stands: `accounts.yaml:12:5`. */
+      placeOf(path: readonly (string | number)[]): string
+    }
+  | { readonly kind: 'invalid'; readonly lines: readonly string[] }
+
+export type SecretsFileOutcome =
+  | { readonly kind: 'open'; write(text: string): void; close(): void }
+  | { readonly kind: 'refused'; readonly message: string }
+
+/** The files of `apply`, `accounts import` and `accounts export`. */
+export interface AccountsFiles {
+  /** By its ending: YAML, JSON lines or CSV. */
+  read(path: string): AccountsFileOutcome
+  /** Opens a file that only its owner can read, and writes at its end. */
+  openSecrets(path: string): SecretsFileOutcome
+}
+
 /** The services of the command line, built by `app`. */
 export interface CliServices {
   readonly terminal: Terminal
@@ -127,6 +148,7 @@ export interface CliServices {
     readonly json: unknown
   }
   readonly upstreams: Upstreams
+  readonly accountsFiles: AccountsFiles
   readonly moveLedger: (place: Place, request: MoveRequest) => Promise<MoveOutcome>
   /** Writes the commented template, or what a file of another gateway becomes. An existing file is kept unless `overwrite`. */
   readonly writeTemplate: (path: string, mode: InitMode) => Promise<InitOutcome>

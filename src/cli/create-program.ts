@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { addAccounts } from './accounts.ts'
 import { addAdminKeys } from './admin-keys.ts'
+import { addApply } from './apply.ts'
 import { addCatalog } from './catalog.ts'
 import { type CliServices, EXIT, type ExitCode } from './cli-services.ts'
 import { addCodes } from './codes.ts'
@@ -17,7 +18,19 @@ import { addWallet } from './wallet.ts'
 
 /** In the order of the help. */
 const COMMANDS = [
-  ...[addServe, addAccounts, addWallet, addKeys, addCodes, addPlans, addPeople, addAdminKeys, addRoute, addUpstreams],
+  ...[
+    addServe,
+    addAccounts,
+    addApply,
+    addWallet,
+    addKeys,
+    addCodes,
+    addPlans,
+    addPeople,
+    addAdminKeys,
+    addRoute,
+    addUpstreams,
+  ],
   ...[addModels, addCatalog, addStatus, addTrace, addDb, addCheck, addInit],
 ]
 

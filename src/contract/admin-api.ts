@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { applied, applyBody } from './accounts-file.ts'
 import { type AdminScope, adminKeyItem, createAdminKeyBody, madeAdminKey } from './admin-keys.ts'
 import * as operate from './operate.ts'
 import * as owner from './owner.ts'
@@ -161,6 +162,14 @@ export const ADMIN_API = {
     operate.statusBody,
     operate.accountDetail,
     { status: 'active' },
+  ),
+
+  'POST /apply': mutation(
+    'admin',
+    'Make up to 25 accounts what their entries say: status, plan, credit, people and keys',
+    applyBody,
+    applied,
+    { accounts: [{ email: 'ann@example.com', keys: [{ name: 'laptop', kind: 'wallet' }] }], dry_run: true },
   ),
 
   'GET /people': query(

@@ -76,6 +76,16 @@ export async function insertPlaygroundKey(db: LedgerDb, key: NewKey): Promise<vo
 export const findKeyById = (db: LedgerDb, id: string) =>
   db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
 
+/** All that are not revoked, without those of the playground. `limits.keys_per_account` bounds them. */
+export const listLiveKeys = (db: LedgerDb, account: number) =>
+  db
+    .selectFrom('keys')
+    .selectAll()
+    .where(({ and }) => and({ account, playground: 0 }))
+    .where('revoked_at', 'is', null)
+    .orderBy('row')
+    .execute()
+
 export const findKeyByRow = (db: LedgerDb, row: number) =>
   db.selectFrom('keys').selectAll().where('row', '=', row).executeTakeFirst()
 

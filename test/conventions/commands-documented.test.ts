@@ -27,6 +27,7 @@ function bareProgram(): Command {
     serve: unasked,
     checkConfig: unasked,
     upstreams: { list: unasked, test: unasked },
+    accountsFiles: { read: unasked, openSecrets: unasked },
     moveLedger: unasked,
     writeTemplate: unasked,
     versions: { millrace: '0', node: '0', driver: '', schema: '' },

@@ -16,7 +16,7 @@ const SHOWN_ELSEWHERE = ['confirm_password', 'code_mistyped', 'code_redeemed']
 /** No page of the console can cause them. */
 const NEVER_CAUSED = [
   ...['method_not_allowed', 'body_too_large', 'json_needed', 'unknown_operation', 'database_keeps_time'],
-  ...['admin_key_not_found', 'scope_exceeded'],
+  ...['admin_key_not_found', 'scope_exceeded', 'plan_changed'],
 ]
 
 /** Codes of the console itself: no answer, a late or partial one, or a missing file. */

@@ -8,6 +8,7 @@ import {
   revokeAdminKey,
   showOwnAdminKey,
 } from '../../admin/admin-keys.ts'
+import { applyAccounts } from '../../admin/apply.ts'
 import { listAudit } from '../../admin/audit.ts'
 import { createCodes, listCodes, withdrawCode } from '../../admin/codes.ts'
 import { inviteAtServer } from '../../admin/invitations.ts'
@@ -54,6 +55,7 @@ const accountHandlers = {
   'GET /accounts/:account': (request, { params }) => ofAccount(request, params.account),
   'PATCH /accounts/:account': (request, { params, body }) =>
     ifDone(changeAccountStatus(request, params.account, body.status), ({ id }) => operatedAccount(request, id)),
+  'POST /apply': (request, { body }) => applyAccounts(request, body, actorOf(request.caller)),
 } satisfies Partial<Handlers>
 
 /** Operators can do everything in the console, so a key that may not is not given one. */

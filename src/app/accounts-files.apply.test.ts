@@ -1,0 +1,292 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
+import { commandLine } from '../../test/fixtures/cli/run-cli.ts'
+import { signUp } from '../admin/invitations.ts'
+import { runOperation } from '../admin/operations.ts'
+import type { OperatorServices } from '../admin/services.ts'
+import type { Plan } from '../catalog/catalog.ts'
+import { createAccountsFiles } from './accounts-files.ts'
+
+const fixture = useTestLedger()
+
+const PRO: Plan = { id: 'pro', models: ['*'], windows: [] }
+
+const services = (): OperatorServices => ({
+  ...fixture.services,
+  catalog: () => ({ ...fixture.services.catalog(), plans: new Map([['pro', PRO]]) }),
+  status: () => ({ running: false, version: '0', node: '0', data: '' }),
+})
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-apply-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const path = (name: string): string => join(folder, name)
+const write = (name: string, text: string): void => writeFileSync(path(name), text)
+
+/** One command, run on the ledger of the test. */
+async function run(line: string, answers?: string[]) {
+  const cli = commandLine({
+    ...(answers !== undefined && { answers }),
+    accountsFiles: createAccountsFiles(folder),
+    run: (name, args) => runOperation(services(), name, args),
+  })
+  const exit = await cli.run(line)
+  return { exit, ...cli.emitted }
+}
+
+async function value(name: string, args: object): Promise<Record<string, unknown>> {
+  const outcome = await runOperation(services(), name, args)
+  if (outcome.kind === 'refused') throw new Error(outcome.message)
+  return outcome.value as Record<string, unknown>
+}
+
+const keysOf = async (account: string) =>
+  (await value('keys.list', { account })).items as {
+    id: string
+    name: string
+    state: string
+    caps: object
+    limits: object
+  }[]
+
+const ANN = `accounts:
+  - email: ann@example.com
+    plan: pro
+    credit: [{ amount: "50.00", ref: start, reason: First credit }]
+    people: [{ email: ann@example.com }]
+    keys:
+      - { name: laptop, kind: wallet, models: [demo], caps: { month: "20.00" }, limits: { requests_per_minute: 60 } }
+      - { name: agent, kind: builder, expires: 2099-01-31, disabled: true }
+`
+
+describe('millrace apply', () => {
+  it('prints the changes, makes them, and makes none the second time', async () => {
+    write('accounts.yaml', ANN)
+    const dry = await run('apply -f accounts.yaml --dry-run')
+    expect([dry.exit, dry.out]).toEqual([
+      0,
+      `ann@example.com
+  + account
+  + credit 50.00 USD (start)
+  + plan pro
+  + invitation of ann@example.com as owner
+  + wallet key "laptop"
+  + builder key "agent", disabled
+6 changes.
+`,
+    ])
+    expect((await value('accounts.list', {})).items).toEqual([])
+    const first = await run('apply -f accounts.yaml --yes')
+    expect([first.exit, first.err.split('\n').at(-2)]).toEqual([0, '6 changes made.'])
+    const [laptop, agent, link] = first.out.split('\n')
+    expect(laptop).toMatch(/^ann@example.com\tlaptop\tmr_wallet_\w{49}$/)
+    expect(agent).toMatch(/^ann@example.com\tagent\tmr_builder_\w{49}$/)
+    expect(link).toMatch(/^ann@example.com\tann@example.com\thttp.*setup\?code=/)
+    expect(await fixture.callers.find(laptop!.split('\t')[2]!)).toMatchObject({ kind: 'caller' })
+    for (const line of ['apply -f accounts.yaml', 'apply -f accounts.yaml --yes']) {
+      expect(await run(line)).toMatchObject({ exit: 0, out: 'No change.\n', err: '' })
+    }
+    expect(await value('wallet.show', { account: 'ann@example.com' })).toMatchObject({ balance: '50.00' })
+    // Nor after the person has signed up.
+    const code = link!.split('code=')[1]!
+    await signUp(services().people, { code, password: 'a long password' }, { agent: '', address: undefined })
+    expect((await run('apply -f accounts.yaml')).out).toBe('No change.\n')
+  })
+
+  it('changes only what differs, and leaves alone what the file does not name', async () => {
+    write('accounts.yaml', ANN)
+    await run('apply -f accounts.yaml --yes')
+    await value('keys.create', { account: 'ann@example.com', kind: 'wallet', name: 'by hand' })
+    write(
+      'accounts.yaml',
+      `accounts:
+  - email: ann@example.com
+    status: suspended
+    plan: null
+    keys:
+      - { name: laptop, kind: wallet, caps: { day: "1.00" }, limits: { requests_per_minute: null } }
+      - { name: agent, kind: builder, disabled: false }
+`,
+    )
+    const changed = await run('apply -f accounts.yaml --yes')
+    expect(changed.err).toBe(`ann@example.com
+  - plan pro
+  ~ key "laptop": limits {"requests_per_minute":null}, caps {"day":"1.00"}
+  ~ key "agent": disabled false
+  ~ status active -> suspended
+4 changes.
+4 changes made.
+`)
+    const [byHand, agent, laptop] = await keysOf('ann@example.com')
+    expect([byHand!.state, agent!.state]).toEqual(['active', 'active'])
+    expect(laptop).toMatchObject({ caps: { day: '1.00', month: '20.00' }, limits: {}, models: ['demo'] })
+    expect((await run('apply -f accounts.yaml')).out).toBe('No change.\n')
+  })
+
+  it('revokes other keys only where prune says so', async () => {
+    write('accounts.yaml', ANN)
+    await run('apply -f accounts.yaml --yes')
+    write(
+      'accounts.yaml',
+      'accounts: [{ email: ann@example.com, prune: true, keys: [{ name: agent, kind: builder }] }]\n',
+    )
+    expect((await run('apply -f accounts.yaml --yes')).err).toMatch(
+      / {2}- key "laptop" \(key_\w+\): revoked\n1 change\./,
+    )
+    expect((await keysOf('ann@example.com')).map(({ name, state }) => `${name} ${state}`)).toEqual([
+      ...['agent disabled', 'laptop revoked'],
+    ])
+    expect((await run('apply -f accounts.yaml')).out).toBe('No change.\n')
+  })
+
+  it('says where the file is wrong, and changes nothing', async () => {
+    write(
+      'accounts.yaml',
+      `accounts:
+  - email: ann@example.com
+    keys:
+      - { name: laptop, kind: purse }
+      - { name: laptop, kind: wallet, expires: 90d }
+    credit: [{ amount: 50, ref: a, reason: b }]
+`,
+    )
+    const shape = await run('apply -f accounts.yaml --yes')
+    expect([shape.exit, shape.err.match(/accounts\.yaml:\d+:\d+ {2}[\w.[\]]+/g)]).toEqual([
+      2,
+      [
+        'accounts.yaml:6:24  accounts[0].credit[0].amount',
+        'accounts.yaml:4:31  accounts[0].keys[0].kind',
+        'accounts.yaml:5:48  accounts[0].keys[1].expires',
+      ],
+    ])
+    write(
+      'accounts.yaml',
+      `accounts:
+  - email: ann@example.com
+  - email: ben@example.com
+    plan: platinum
+    keys:
+      - { name: laptop, kind: wallet, models: [no-such-model] }
+      - { name: phone, kind: wallet, caps: { day: "-1" } }
+`,
+    )
+    const meaning = await run('apply -f accounts.yaml --yes')
+    expect([meaning.exit, meaning.err.match(/accounts\.yaml:\d+:\d+/g)]).toEqual([
+      1,
+      ['accounts.yaml:4:11', 'accounts.yaml:6:47', 'accounts.yaml:7:51'],
+    ])
+    write('broken.yaml', 'accounts: [')
+    expect((await run('apply -f broken.yaml --yes')).err).toMatch(/broken\.yaml:1:\d+ {2}YAML/)
+    expect((await run('apply -f absent.yaml --yes')).exit).toBe(2)
+    expect((await value('accounts.list', {})).items).toEqual([])
+  })
+
+  it('asks before it changes anything, and needs --yes where it cannot ask', async () => {
+    write('accounts.yaml', 'accounts: [{ email: ann@example.com }]\n')
+    expect(await run('apply -f accounts.yaml')).toMatchObject({ exit: 2, err: expect.stringMatching(/--yes/) })
+    expect(await run('apply -f accounts.yaml', ['no'])).toMatchObject({ exit: 1 })
+    expect((await value('accounts.list', {})).items).toEqual([])
+    expect(await run('apply -f accounts.yaml', ['yes'])).toMatchObject({ exit: 0 })
+    expect((await value('accounts.list', {})).items).toMatchObject([{ email: 'ann@example.com' }])
+  })
+
+  it('writes secrets to a file that only its owner reads, and to no other place', async () => {
+    write('accounts.yaml', ANN)
+    write('open.jsonl', '')
+    expect((await run('apply -f accounts.yaml --yes --secrets-to open.jsonl')).err).toMatch(/other users.*chmod 600/)
+    expect((await value('accounts.list', {})).items).toEqual([])
+    const { out, err } = await run('apply -f accounts.yaml --yes --secrets-to new.jsonl')
+    expect(out + err).not.toMatch(/mr_(wallet|builder)_\w{20}|setup\?code/)
+    expect(statSync(path('new.jsonl')).mode & 0o777).toBe(0o600)
+    const lines = readFileSync(path('new.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ account, key, link }) => [account, key ?? 'link', link === undefined])).toEqual([
+      ...[
+        ['ann@example.com', 'laptop', true],
+        ['ann@example.com', 'agent', true],
+        ['ann@example.com', 'link', false],
+      ],
+    ])
+  })
+
+  it('goes on after an interruption with what is missing', async () => {
+    write('accounts.yaml', ANN)
+    const real = services()
+    let left = 3
+    const auditLog = {
+      ...real.auditLog,
+      act: (...call: Parameters<typeof real.auditLog.act>) =>
+        left-- > 0 ? real.auditLog.act(...call) : Promise.reject(new Error('killed')),
+    }
+    const accounts = [
+      { email: 'ann@example.com', keys: ['a', 'b', 'c', 'd'].map((name) => ({ name, kind: 'wallet' })) },
+    ]
+    await expect(runOperation({ ...real, auditLog }, 'accounts.apply', { accounts })).rejects.toThrow('killed')
+    const again = await value('accounts.apply', { accounts })
+    expect((again.changes as { what: string }[]).map(({ what }) => what)).toEqual(['wallet key "c"', 'wallet key "d"'])
+    expect((await value('accounts.apply', { accounts })).changes).toEqual([])
+  })
+
+  it('does nothing if the accounts have changed since the plan', async () => {
+    const accounts = [{ email: 'ann@example.com' }]
+    const { plan } = await value('accounts.apply', { accounts, dry_run: true })
+    await value('accounts.create', { email: 'ann@example.com' })
+    const outcome = await runOperation(services(), 'accounts.apply', { accounts, expect: plan })
+    expect(outcome).toMatchObject({ kind: 'refused', reason: 'plan_changed' })
+  })
+})
+
+describe('accounts export and import', () => {
+  it.each(['jsonl', 'csv'])('give back as %s what was there, on which applying changes nothing', async (format) => {
+    write('accounts.yaml', ANN.replace('laptop', '=1+1'))
+    await run('apply -f accounts.yaml --yes')
+    await value('accounts.create', { email: 'ben@example.com' })
+    const { out } = await run(`accounts export --format ${format}`)
+    expect(out).not.toMatch(/mr_wallet_\w{20}/)
+    write(`all.${format}`, out)
+    expect((await run(`accounts import -f all.${format}`)).out).toBe('No change.\n')
+    write(`all.${format}`, out.replaceAll('example.com', 'example.org'))
+    const { exit } = await run(`accounts import -f all.${format} --yes`)
+    expect(exit).toBe(0)
+    const keys = await keysOf('ann@example.org')
+    expect(keys.map(({ name, state }) => `${name} ${state}`)).toEqual(['agent disabled', '=1+1 active'])
+    expect(keys[1]).toMatchObject({ caps: { month: '20.00' }, limits: { requests_per_minute: 60 }, models: ['demo'] })
+    expect((await value('accounts.list', {})).items).toHaveLength(4)
+  })
+
+  it('read a spreadsheet by its columns, and name the line that is wrong', async () => {
+    write(
+      'people.csv',
+      '\uFEFFemail,key,kind,cap_month\r\nann@example.com,"lap, top",wallet,5.00\r\nann@example.com,phone,wallet,none\r\nben@example.com,,,\r\n',
+    )
+    expect((await run('accounts import -f people.csv --dry-run')).out).toBe(
+      `ann@example.com
+  + account
+  + wallet key "lap, top"
+  + wallet key "phone"
+ben@example.com
+  + account
+5 changes.
+`.replace('5 changes', '4 changes'),
+    )
+    write('people.csv', 'email,key,kind\nann@example.com,a,wallet\nann@example.com,b,purse\nann,c,wallet\n')
+    expect((await run('accounts import -f people.csv')).err.match(/people\.csv:\d+/g)).toEqual([
+      'people.csv:3',
+      'people.csv:4',
+    ])
+    write('people.csv', 'mail,key\n')
+    expect((await run('accounts import -f people.csv')).err).toMatch(/no column email.*unknown columns: mail/s)
+    write('people.csv', 'email\n"ann')
+    expect((await run('accounts import -f people.csv')).err).toMatch(/people\.csv:2 {2}a quoted cell does not end/)
+    write('people.jsonl', '{"email":"ann@example.com"}\n\n{"email":7}\n{')
+    expect((await run('accounts import -f people.jsonl')).err).toMatch(/people\.jsonl:4 {2}the line is not JSON/)
+  })
+})

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { creditBody } from './operate.ts'
+import { createKeyBody } from './owner.ts'
+import { role } from './people.ts'
+import { email, named } from './values.ts'
+
+/** A span such as `30d` would be another day with each run. */
+const day = z
+  .string()
+  .max(40)
+  .regex(/^\d{4}-\d{2}-\d{2}/, 'must be a date, such as 2027-01-31')
+
+const personEntry = z.strictObject({ email, role: role.default('owner'), disabled: z.boolean().optional() })
+
+/** Its name tells a key from the others of its account. Absent terms stay as they are; null removes one. */
+const keyEntry = createKeyBody.extend({ expires: day.nullable().optional(), disabled: z.boolean().optional() })
+
+/** Reports the second of two entries that mean the same thing. */
+const withoutRepeats =
+  <Entry>(nameOf: (entry: Entry) => string, what: string) =>
+  (entries: readonly Entry[], context: z.RefinementCtx): void => {
+    const seen = new Set<string>()
+    for (const [index, entry] of entries.entries()) {
+      const name = nameOf(entry)
+      if (seen.has(name)) {
+        context.addIssue({ code: 'custom', path: [index], message: `another entry has this ${what}: ${name}` })
+      }
+      seen.add(name)
+    }
+  }
+
+const ENTRIES_MAX = 1000
+
+/** One account as it should be. What an entry does not name is left alone. */
+const accountEntry = z
+  .strictObject({
+    email,
+    status: z.enum(['active', 'suspended']).optional(),
+    /** Null ends the subscription. */
+    plan: named.nullable().optional(),
+    plan_until: day.nullable().optional(),
+    credit: z
+      .array(creditBody)
+      .max(ENTRIES_MAX)
+      .superRefine(withoutRepeats(({ ref }) => ref, 'ref'))
+      .optional(),
+    people: z
+      .array(personEntry)
+      .max(ENTRIES_MAX)
+      .superRefine(withoutRepeats((person) => person.email, 'email'))
+      .optional(),
+    keys: z
+      .array(keyEntry)
+      .max(ENTRIES_MAX)
+      .superRefine(withoutRepeats(({ name }) => name, 'name'))
+      .optional(),
+    /** Revokes the keys that the list does not name. */
+    prune: z.boolean().optional(),
+  })
+  .refine(({ prune, keys }) => prune !== true || keys !== undefined, {
+    path: ['prune'],
+    message: 'needs a list of keys; an empty list revokes all',
+  })
+
+export type AccountEntry = z.output<typeof accountEntry>
+
+const accounts = z.array(accountEntry).superRefine(withoutRepeats((account) => account.email, 'email'))
+
+/** The whole file: `accounts:` and a list. */
+export const accountsFile = z.strictObject({ accounts })
+
+/** Accounts in one call: few enough that the others are served meanwhile. */
+export const APPLIED_AT_ONCE = 25
+
+export const applyBody = z.strictObject({
+  accounts: accounts.max(APPLIED_AT_ONCE),
+  /** Plans, and changes nothing. */
+  dry_run: z.boolean().optional(),
+  /** The `plan` of a dry run: nothing is changed if the accounts have changed since. */
+  expect: z.string().max(100).optional(),
+})
+
+export const applied = z.strictObject({
+  /** Names the list of changes. */
+  plan: z.string(),
+  changes: z.array(
+    z.strictObject({
+      account: z.string(),
+      action: z.enum(['create', 'change', 'remove']),
+      what: z.string(),
+    }),
+  ),
+  /** What is wrong with the entries. With one of them nothing is changed. */
+  problems: z.array(z.strictObject({ path: z.array(z.union([z.string(), z.int()])), message: z.string() })),
+  /** How many of the changes were made: all, or those before the failure. */
+  done: z.int().nonnegative(),
+  failure: z.strictObject({ account: z.string(), what: z.string(), message: z.string() }).nullable(),
+  /** Returned once and stored nowhere. */
+  secrets: z.array(z.strictObject({ account: z.string(), key: z.string(), id: z.string(), secret: z.string() })),
+  /** One-time links to sign up. */
+  links: z.array(z.strictObject({ account: z.string(), email: z.string(), link: z.string() })),
+})

@@ -11,6 +11,13 @@ describe('a minted key', () => {
   it('has its kind, 256 random bits and a checksum, and is never minted twice', () => {
     expect(mintKey(deps, 'wallet').key).toMatch(/^mr_wallet_[0-9A-Za-z]{49}$/)
     expect(mintKey(deps, 'builder').key).toMatch(/^mr_builder_[0-9A-Za-z]{49}$/)
+    const admin = mintKey(deps, 'admin').key
+    expect(admin).toMatch(/^mra_[0-9A-Za-z]{49}$/)
+    expect([readKey(admin), readKey(`${admin.slice(0, -1)}~`), readKey(admin.slice(0, -1))]).toEqual([
+      'admin',
+      undefined,
+      undefined,
+    ])
     const keys = new Set(Array.from({ length: 1000 }, () => mintKey(deps, 'wallet').key))
     expect(keys.size).toBe(1000)
     for (const key of keys) expect(readKey(key)).toBe('wallet')

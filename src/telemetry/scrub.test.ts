@@ -5,6 +5,8 @@ import { scrub, scrubPath } from './scrub.ts'
 describe('scrub', () => {
   it.each([
     ['Key mr_wallet_7Q2Fabcdefghijklmnopqrstuvwxyz is unknown', 'Key mr_wallet_[hidden] is unknown'],
+    ['Key mra_7Q2Fabcdefghijklmnopqrstuvwxyz is unknown', 'Key mra_[hidden] is unknown'],
+    ['GET /admin/v1/keys/mra%5F7Q2Fabcdefghijkl', 'GET /admin/v1/keys/mra%5F[hidden]'],
     ['builder mr_builder_AbC123', 'builder mr_builder_[hidden]'],
     ['cookie s=mr_session_AbC123', 'cookie s=mr_session_[hidden]'],
     ['Incorrect API key provided: sk-proj-abcdEFGH1234_-xy.', 'Incorrect API key provided: sk-proj-[hidden].'],

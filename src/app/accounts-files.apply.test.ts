@@ -187,6 +187,14 @@ describe('millrace apply', () => {
     expect((await value('accounts.list', {})).items).toEqual([])
   })
 
+  it('takes the file that its page shows', () => {
+    const page = readFileSync(new URL('../../docs/operate/accounts-file.md', import.meta.url), 'utf8')
+    const [, shown = ''] = /^```yml\n(.*?)^```/ms.exec(page) ?? []
+    write('accounts.yaml', shown)
+    const read = createAccountsFiles(folder).read('accounts.yaml')
+    expect(read).toMatchObject({ kind: 'read', accounts: [{ email: 'ann@example.com' }, {}] })
+  })
+
   it('asks before it changes anything, and needs --yes where it cannot ask', async () => {
     write('accounts.yaml', 'accounts: [{ email: ann@example.com }]\n')
     expect(await run('apply -f accounts.yaml')).toMatchObject({ exit: 2, err: expect.stringMatching(/--yes/) })

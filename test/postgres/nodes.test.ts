@@ -5,6 +5,7 @@ import { chatIn, type Item, shortly, toolMessagesOf } from '../e2e/reasoning/loo
 import type { ReasoningServer } from '../e2e/reasoning/reasoning-server.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
 import { responsesAnswer } from '../fakes/responses-answers.ts'
+import { createAdminKey, sendToAdmin } from '../support/admin-api.ts'
 import { PASSWORD } from '../support/console-session.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { answerOf, chat, get, hello, send } from '../support/send-chat.ts'
@@ -77,6 +78,18 @@ describe.skipIf(!postgres)('two nodes on one PostgreSQL', () => {
     await expect.poll(async () => (await chat(node(1), account)).status, KNOWN_WITHIN).toBe(403)
     await node(0).operate('accounts.activate', { account: account.id })
     await expect.poll(async () => (await chat(node(1), account)).status, KNOWN_WITHIN).toBe(200)
+  })
+
+  it('reject a revoked admin key at once, and what an admin key has changed soon', async () => {
+    const account = await openAccount(node(0))
+    const { id, secret } = await createAdminKey(node(0), ['accounts:write', 'admin-keys:read'])
+    const ask = () => sendToAdmin(node(1), 'GET /admin-keys', { key: secret })
+    expect((await ask()).status).toBe(200)
+    const body = { status: 'suspended' }
+    await sendToAdmin(node(1), 'PATCH /accounts/:account', { key: secret, params: { account: account.id }, body })
+    await expect.poll(async () => (await chat(node(0), account)).status, KNOWN_WITHIN).toBe(403)
+    await node(0).operate('admin-keys.revoke', { key: id })
+    expect((await ask()).status).toBe(401)
   })
 
   it('replay an answer of the other one, byte for byte, and charge it once', async () => {

@@ -179,15 +179,19 @@ async function planPeople({ services, entry, account, actor, plan, refuse }: Pla
 async function planKeys(planning: Planning): Promise<void> {
   const { services, entry, account, plan } = planning
   const live = account === undefined ? [] : await listLiveKeys(services.db, account.row)
+  const named = new Set(entry.keys?.map(({ id }) => id))
+  const kept = new Set<string>()
   for (const [index, wanted] of (entry.keys ?? []).entries()) {
-    const [found, ...others] = live.filter(({ name }) => name === wanted.name)
-    planKey(planning, { wanted, found, path: ['keys', index], isAmbiguous: others.length > 0 })
+    const byId = live.find(({ id }) => id === wanted.id)
+    const [byName, ...others] = live.filter(({ id, name }) => name === wanted.name && !named.has(id))
+    const found = byId ?? byName
+    if (found !== undefined) kept.add(found.id)
+    planKey(planning, { wanted, found, path: ['keys', index], isAmbiguous: byId === undefined && others.length > 0 })
   }
   if (entry.prune !== true) return
-  const named = new Set(entry.keys?.map(({ name }) => name))
-  for (const key of live) {
-    if (named.has(key.name)) continue
-    plan('remove', `key ${JSON.stringify(key.name)} (${key.id}): revoked`, () => revokeKey(services, { key: key.id }))
+  for (const { id, name } of live) {
+    if (kept.has(id)) continue
+    plan('remove', `key ${JSON.stringify(name)} (${id}): revoked`, () => revokeKey(services, { key: id }))
   }
 }
 
@@ -200,16 +204,16 @@ interface PlannedKey {
 
 function planKey({ services, entry, plan, refuse }: Planning, { wanted, found, path, isAmbiguous }: PlannedKey): void {
   if (isAmbiguous) {
-    refuse([...path, 'name'], 'the account has two keys of this name. Rename or revoke one')
+    refuse([...path, 'name'], 'the account has two keys of this name. Name the id of the one that is meant')
     return
   }
   if (found !== undefined && found.kind !== wanted.kind) {
     refuse([...path, 'kind'], `the key is a ${found.kind} key, which cannot be changed. Use another name`)
     return
   }
-  const { name, kind, ...terms } = wanted
+  const { id: _, name, kind, ...terms } = wanted
   const { disabled, ...newTerms } = terms
-  const changed = found === undefined ? newTerms : differencesOf(terms, found)
+  const changed = found === undefined ? newTerms : differencesOf({ name, ...terms }, found)
   const read = readTerms(services, kind, changed)
   if (read.kind === 'refused') {
     refuse([...path, ...(read.param?.split('.') ?? [])], read.message)
@@ -227,17 +231,17 @@ function planKey({ services, entry, plan, refuse }: Planning, { wanted, found, p
   }
   const what = Object.keys(changed)
   if (what.length === 0) return
-  plan('change', `key ${JSON.stringify(name)}: ${what.map((term) => describe(term, changed)).join(', ')}`, () =>
+  plan('change', `key ${JSON.stringify(found.name)}: ${what.map((term) => describe(term, changed)).join(', ')}`, () =>
     changeKey(services, { key: found.id, ...changed }),
   )
 }
 
-type Terms = Omit<KeyEntry, 'name' | 'kind'>
+type Terms = Partial<Omit<KeyEntry, 'id' | 'kind'>>
 
 const describe = (term: string, changed: Terms): string => `${term} ${JSON.stringify(changed[term as keyof Terms])}`
 
 /** The terms that the key does not have already. */
-function differencesOf({ models, limits, caps, expires, disabled }: Terms, key: StoredKey): Terms {
+function differencesOf({ name, models, limits, caps, expires, disabled }: Terms, key: StoredKey): Terms {
   const rates = ratesOf(key)
   const otherLimits = Object.entries(limits ?? {}).filter(
     ([name, value]) => rates[name as keyof typeof rates] !== value,
@@ -249,6 +253,7 @@ function differencesOf({ models, limits, caps, expires, disabled }: Terms, key: 
   const isSameModels = models === undefined || JSON.stringify(models) === (key.models ?? 'null')
   const isSameExpiry = expires === undefined || (expires === null ? null : parseMoment(expires)) === key.expires_at
   return {
+    ...(name !== key.name && { name }),
     ...(!isSameModels && { models }),
     ...(otherLimits.length > 0 && { limits: Object.fromEntries(otherLimits) }),
     ...(otherCaps.length > 0 && { caps: Object.fromEntries(otherCaps) }),
@@ -293,7 +298,8 @@ async function entryOf(
       ...{ email: person.email, role: person.role, disabled: person.disabled_at !== null },
     })),
     keys: keys.map((key) => ({
-      ...{ name: key.name, kind: key.kind, models: key.models === null ? null : (JSON.parse(key.models) as string[]) },
+      ...{ id: key.id, name: key.name, kind: key.kind },
+      ...{ models: key.models === null ? null : (JSON.parse(key.models) as string[]) },
       ...{ limits: ratesOf(key), caps: capsOf(key), expires: isoTimeOrNull(key.expires_at) },
       disabled: key.disabled_at !== null,
     })),

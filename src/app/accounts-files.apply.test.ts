@@ -145,6 +145,19 @@ describe('millrace apply', () => {
     expect((await run('apply -f accounts.yaml')).out).toBe('No change.\n')
   })
 
+  it('tells keys of one name by their ids, and renames by id', async () => {
+    write('accounts.yaml', ANN)
+    await run('apply -f accounts.yaml --yes')
+    const { id } = await value('keys.create', { account: 'ann@example.com', kind: 'wallet', name: 'laptop' })
+    expect((await run('apply -f accounts.yaml')).err).toMatch(/accounts\.yaml:7:17 .*two keys of this name/)
+    const { out } = await run('accounts export')
+    write('all.jsonl', out)
+    expect((await run('apply -f all.jsonl')).out).toBe('No change.\n')
+    write('all.jsonl', out.replace(`"id":"${id}","name":"laptop"`, `"id":"${id}","name":"desk"`))
+    expect((await run('apply -f all.jsonl --yes')).err).toMatch(/ {2}~ key "laptop": name "desk"\n1 change\./)
+    expect((await run('apply -f accounts.yaml')).out).toBe('No change.\n')
+  })
+
   it('says where the file is wrong, and changes nothing', async () => {
     write(
       'accounts.yaml',

@@ -135,6 +135,7 @@ function keyOf(cells: Cells) {
   const caps = { ...given('day', cells.cap_day), ...given('month', cells.cap_month) }
   return {
     ...{ name: cells.key, kind: cells.kind },
+    ...given('id', cells.key_id),
     ...(models && { models: models === 'all' ? null : models.split(' ') }),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(Object.keys(caps).length > 0 && { caps }),

@@ -148,8 +148,16 @@ async function applyBatches(context: CommandContext, { batches, plans, file }: B
 
 /** One row for each key. Empty cells of an import leave alone what they would set; `none` removes it. */
 export const ACCOUNT_COLUMNS = [
-  ...(['email', 'status', 'plan', 'plan_until', 'key', 'kind', 'models', 'cap_day', 'cap_month'] as const),
-  ...(['requests_per_minute', 'tokens_per_minute', 'concurrent', 'expires', 'disabled'] as const),
+  ...(['email', 'status', 'plan', 'plan_until', 'key', 'key_id', 'kind', 'models'] as const),
+  ...([
+    'cap_day',
+    'cap_month',
+    'requests_per_minute',
+    'tokens_per_minute',
+    'concurrent',
+    'expires',
+    'disabled',
+  ] as const),
 ]
 
 const EXPORTED_AT_ONCE = 100
@@ -172,9 +180,9 @@ function csvRowsOf({ email, status, plan, plan_until, keys }: ExportedAccount): 
   const account = [email, status, plan ?? '', plan_until ?? (plan === undefined ? '' : 'none')]
   if (keys.length === 0) return csvRow([...account, ...ACCOUNT_COLUMNS.slice(account.length).map(() => '')])
   return keys
-    .map(({ name, kind, models, limits, caps, expires, disabled }) =>
+    .map(({ id, name, kind, models, limits, caps, expires, disabled }) =>
       csvRow([
-        ...[...account, name, kind, models?.join(' ') ?? 'all', caps.day ?? 'none', caps.month ?? 'none'],
+        ...[...account, name, id, kind, models?.join(' ') ?? 'all', caps.day ?? 'none', caps.month ?? 'none'],
         ...[limits.requests_per_minute ?? 'none', limits.tokens_per_minute ?? 'none', limits.concurrent ?? 'none'],
         ...[expires ?? 'none', String(disabled)],
       ]),

@@ -12,8 +12,15 @@ const day = z
 
 const personEntry = z.strictObject({ email, role: role.default('owner'), disabled: z.boolean().optional() })
 
-/** Its name tells a key from the others of its account. Absent terms stay as they are; null removes one. */
-const keyEntry = createKeyBody.extend({ expires: day.nullable().optional(), disabled: z.boolean().optional() })
+/**
+ * A key of the account with this id, else the one with this name, else a new one. Absent terms stay as they are; null removes
+ * one.
+ */
+const keyEntry = createKeyBody.extend({
+  id: named.optional(),
+  expires: day.nullable().optional(),
+  disabled: z.boolean().optional(),
+})
 
 /** Reports the second of two entries that mean the same thing. */
 const withoutRepeats =
@@ -52,7 +59,7 @@ const accountEntry = z
     keys: z
       .array(keyEntry)
       .max(ENTRIES_MAX)
-      .superRefine(withoutRepeats(({ name }) => name, 'name'))
+      .superRefine(withoutRepeats(({ id, name }) => id ?? name, 'name'))
       .optional(),
     /** Revokes the keys that the list does not name. */
     prune: z.boolean().optional(),

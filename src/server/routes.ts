@@ -35,8 +35,9 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/docs', { GET: serveDocs }],
   ['/docs/', { GET: serveDocs }],
   ['/console', { GET: serveConsole }],
-  // These two route their own paths.
+  // The console and the management API route their own paths.
   ['/console/', allMethods(serveConsole)],
+  ['/admin/v1', allMethods(serveAdmin)],
   ['/admin/v1/', allMethods(serveAdmin)],
   // The process runs and its event loop turns. Nothing else is checked.
   ['/healthz', { GET: (context) => sendJson(context, 200, { status: 'ok' }) }],

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findFreePort } from '../program/free-port.mjs'
@@ -56,6 +56,8 @@ beforeAll(async () => {
   await server.json('accounts', 'create', '--email', 'a@example.com')
   ownKey = server.key
   await mkdir(`${server.folder}/work`)
+  const keys = '[{ name: laptop, kind: wallet }]'
+  await writeFile(`${server.folder}/work/accounts.yaml`, `accounts: [{ email: b@example.com, keys: ${keys} }]\n`)
 })
 
 afterAll(() => server?.close())
@@ -95,11 +97,14 @@ async function fillIn(command: string, said: string): Promise<string> {
     .replaceAll('MODEL', 'demo')
     .replaceAll(' [account]', '')
     // A person at a terminal is asked.
-    .replace(/keys revoke \S+/, '$& --yes')
+    .replace(/ keys revoke \S+/, '$& --yes')
+    .replace(/ apply -f \S+/, '$& --yes')
   for (const [, kind = ''] of said.matchAll(/"(?:id|call_id)": ?"((?:resp|call|req)_\w+)"/g)) {
     filled = filled.replaceAll(`${kind.slice(0, kind.indexOf('_') + 1)}…`, kind)
   }
   if (filled.includes('key_…')) filled = filled.replaceAll('key_…', await newKey())
+  if (filled.includes('adm_…')) filled = filled.replaceAll('adm_…', (await newAdminKey()).id)
+  if (filled.includes('mra_…')) filled = filled.replaceAll('mra_…', (await newAdminKey()).secret)
   if (filled.includes('code_…')) filled = filled.replaceAll('code_…', (await newCode()).id)
   if (filled.includes('MR-…')) filled = filled.replaceAll('MR-…', (await newCode()).secret)
   if (filled.includes('req_…')) filled = filled.replaceAll('req_…', await newRequest())
@@ -109,6 +114,10 @@ async function fillIn(command: string, said: string): Promise<string> {
 async function newKey(): Promise<string> {
   const { id } = await server.json('keys', 'create', '--account', OWNER, '--kind', 'wallet', '--name', 'new')
   return String(id)
+}
+
+async function newAdminKey(): Promise<{ readonly id: string; readonly secret: string }> {
+  return (await server.json('admin-keys', 'create', '--name', 'new', '--scopes', 'admin')) as never
 }
 
 async function newCode(): Promise<{ readonly id: string; readonly secret: string }> {

@@ -3,14 +3,16 @@ import { termsView } from '../admin/models.ts'
 import { describeWindows, type PlanView, planView } from '../admin/plans.ts'
 import { loadCatalog, type ModelDefinition, type PriceList } from '../catalog/load-catalog.ts'
 import { variantsOf } from '../catalog/resolve-model.ts'
-import type { Config } from '../config/config.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load-config.ts'
 import { type ConfigProblem, formatProblem, shortestPath } from '../config/problem.ts'
 import { formatPricePerMillion } from '../model/money.ts'
+import { examineConfig } from './doctor/examine-config.ts'
 
 /** The output of `millrace check`, as text and as JSON. */
 interface ConfigCheck {
   readonly ok: boolean
+  /** There are warnings, which `--strict` refuses. */
+  readonly warned: boolean
   readonly lines: readonly string[]
   readonly json: Readonly<Record<string, unknown>>
 }
@@ -30,20 +32,16 @@ function describeProblems(
   const json = problems.map(({ place: { origin: file, line = null, column = null }, ...problem }) => ({
     ...{ file, line, column, ...problem },
   }))
-  return { ok: false, lines, json: { ok: false, origin, problems: json } }
+  return { ok: false, warned: false, lines, json: { ok: false, origin, problems: json } }
 }
 
-function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCheck {
+function describeConfig(loaded: LoadedConfig, cwd: string): ConfigCheck {
+  const { config, origin } = loaded
   const { upstreams, models, storage } = config
   const catalog = loadCatalog({ upstreams, models, plans: config.plans }, () => 0)
   const plans = config.plans.map((plan) => planView(catalog, plan))
-  const compared = catalogView(catalog.models)
-  const warnings = [
-    ...emptyWarning(config, origin),
-    ...models.flatMap(priceWarning),
-    ...compared.warnings,
-    ...contextWarnings(models, compared),
-  ]
+  const warnings = examineConfig(loaded)
+  const notes = unknownModels(models, catalogView(catalog.models))
   const json = {
     ok: true,
     origin,
@@ -53,7 +51,8 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
     plans,
     problems: [],
     // Warnings do not stop the start: prices are the operator's decision.
-    warnings,
+    warnings: warnings.map(({ message }) => message),
+    notes,
   }
   const lines = [
     `${originName(origin, cwd)}: good`,
@@ -62,38 +61,19 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
     `  models     ${models.length === 0 ? 'none: no model can be called' : models.length}`,
     ...models.map(modelLine),
     ...(plans.length === 0 ? [] : [`  plans      ${plans.length}`, ...plans.map(planLine)]),
-    ...warnings.map((warning) => `  warning: ${warning}`),
+    ...warnings.flatMap(({ message, cure }) => [`  warning: ${message}`, `           ${cure}`]),
+    ...notes.map((note) => `  note: ${note}`),
   ]
-  return { ok: true, lines, json }
+  return { ok: true, warned: warnings.length > 0, lines, json }
 }
 
-function emptyWarning({ upstreams, models }: Config, origin: ConfigOrigin): string[] {
-  if (origin.kind !== 'file' || upstreams.length > 0 || models.length > 0) return []
-  return ['The file has no upstream and no model, so clients can call nothing. To write a template: millrace init.']
-}
-
-const priceWarning = ({ id, price }: ModelDefinition): string[] =>
-  price === undefined ? [`${id} has no price, so no key can call it. Set price: { input, output } of the model.`] : []
-
-/** No current model has a smaller context. */
-const CONTEXT_TOKENS_MIN = 4096
-
-/** A value that is too small refuses valid requests. The value of an unknown model cannot be checked. */
-function contextWarnings(models: readonly ModelDefinition[], { lanes }: CatalogView): string[] {
+/** The context of an unknown model cannot be compared. That is no fault of the configuration. */
+function unknownModels(models: readonly ModelDefinition[], { lanes }: CatalogView): string[] {
   const known = new Set(lanes.filter((lane) => lane.known || lane.wire === 'demo').map(({ model }) => model))
-  const small = models.filter(({ contextTokens }) => contextTokens < CONTEXT_TOKENS_MIN)
   const unknown = models.filter(({ id }) => !known.has(id)).map(({ id }) => id)
-  return [
-    ...small.map(
-      ({ id, contextTokens }) =>
-        `${id}: context_tokens is ${contextTokens}, which looks too small: longer input is refused.`,
-    ),
-    ...(unknown.length === 0
-      ? []
-      : [
-          `context_tokens of ${unknown.join(', ')} cannot be checked: the dialect of the upstream does not know the model.`,
-        ]),
-  ]
+  if (unknown.length === 0) return []
+  const names = unknown.join(', ')
+  return [`context_tokens of ${names} cannot be checked: the dialect of the upstream does not know the model.`]
 }
 
 const planLine = (plan: PlanView): string =>

@@ -40,23 +40,40 @@ export async function loadKeyring(options: {
   uid?: number | undefined
 }): Promise<Keyring> {
   const { secretFromEnvironment: text, uid = process.geteuid?.() } = options
-  if (text !== undefined) {
-    const secrets = parseSecrets(text)
-    if (secrets === undefined) throw new Error('MILLRACE_SECRET_KEY has a secret of fewer than 32 characters')
-    const [primary, ...others] = secrets
-    const keyOf = (secret: string) => keyringKey('environment', Buffer.from(secret))
-    return { source: 'environment', keys: [keyOf(primary), ...others.map(keyOf)] }
-  }
+  if (text !== undefined) return { source: 'environment', keys: keysOfEnvironment(text) }
   const path = join(options.dataDir, 'keyring.json')
   const made = await makeKeyringFile(path)
   const { text: written, wasOpenTo } = await readPrivately(path, uid)
-  const [primary, ...others] = readKeyringFile(path, written)
-  const keyOf = ({ id, secret }: KeyringFileKey) => keyringKey(id, Buffer.from(secret, 'base64url'))
   return {
     source: made ? 'new-file' : 'file',
     ...(wasOpenTo === undefined ? {} : { wasOpenTo }),
-    keys: [keyOf(primary), ...others.map(keyOf)],
+    keys: keysOfFile(path, written),
   }
+}
+
+function keysOfEnvironment(text: string): Keyring['keys'] {
+  const secrets = parseSecrets(text)
+  if (secrets === undefined) throw new Error('MILLRACE_SECRET_KEY has a secret of fewer than 32 characters')
+  const [primary, ...others] = secrets
+  const keyOf = (secret: string) => keyringKey('environment', Buffer.from(secret))
+  return [keyOf(primary), ...others.map(keyOf)]
+}
+
+function keysOfFile(path: string, text: string): Keyring['keys'] {
+  const [primary, ...others] = readKeyringFile(path, text)
+  const keyOf = ({ id, secret }: KeyringFileKey) => keyringKey(id, Buffer.from(secret, 'base64url'))
+  return [keyOf(primary), ...others.map(keyOf)]
+}
+
+/** The ids of the keys, read without creating or changing anything; undefined without a key ring. Throws if it is damaged. */
+export function peekKeyring(options: {
+  dataDir: string
+  secretFromEnvironment: string | undefined
+}): readonly string[] | undefined {
+  const { dataDir, secretFromEnvironment } = options
+  const path = join(dataDir, 'keyring.json')
+  if (secretFromEnvironment !== undefined) return keysOfEnvironment(secretFromEnvironment).map(({ id }) => id)
+  return existsSync(path) ? keysOfFile(path, readFileSync(path, 'utf8')).map(({ id }) => id) : undefined
 }
 
 const keyringKey = (label: string, secret: Buffer): KeyringKey => ({

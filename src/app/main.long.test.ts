@@ -134,7 +134,8 @@ describe('millrace', () => {
     expect(folderTaken.err).toContain(`pid ${child.pid} (millrace`)
     const portTaken = await millrace(`serve --data other --port ${new URL(url).port}`)
     expect(portTaken.code).toBe(4)
-    if (process.platform === 'linux') expect(portTaken.err).toContain(`is taken by pid ${child.pid} (millrace).`)
+    if (process.platform === 'linux')
+      expect(portTaken.err).toContain(`is taken by another Millrace, pid ${child.pid} (millrace).`)
   })
 
   it('serves metrics on another port, and prints it, when the default port is taken', async () => {
@@ -146,7 +147,9 @@ describe('millrace', () => {
     second.kill('SIGTERM')
     const { code, err } = await end
     expect(code).toBe(0)
-    expect(err).toMatch(/Metrics are on port \d+: Port 4601 is taken by .* To choose one: --metrics-port/)
+    expect(err).toMatch(
+      /Metrics are on port \d+: Port 4601 \(server\.metrics_port\) is taken by .* To choose one: --metrics-port/,
+    )
   })
 
   it('checks and writes configurations', async () => {

@@ -47,6 +47,7 @@ function cliDeps(context: MainContext): CliServices {
     openApp,
     loadSettings: (flags: Parameters<typeof loadSettings>[1]) => loadSettings(context, flags),
   }
+  const upstreams = createUpstreams(common)
   return {
     terminal,
     program: context.program,
@@ -63,8 +64,17 @@ function cliDeps(context: MainContext): CliServices {
         context.endServer()
       }
     },
-    upstreams: createUpstreams(common),
     accountsFiles: createAccountsFiles(context.cwd),
+    upstreams,
+    doctor: async (place, options) => {
+      const [{ examine }, { thisMachine }] = await Promise.all([
+        import('./doctor/doctor.ts'),
+        import('./doctor/machine.ts'),
+      ])
+      const machine = thisMachine(systemClock)
+      const sources = configSources(context, place)
+      return examine({ version: versions.millrace, sources, machine, upstreams }, place, options)
+    },
     moveLedger: async (place, request) =>
       (await import('./move-ledger.ts')).moveLedger({ ...common, cwd: context.cwd }, place, request),
     checkConfig: (place) => checkConfig(configSources(context, place)),

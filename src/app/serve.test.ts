@@ -211,12 +211,12 @@ describe('serve', () => {
   })
 
   it('exits with 4 and names the owner of a taken port, and unlocks the folder', async () => {
-    const other = createServer()
+    const other = createServer((socket) => socket.destroy())
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
     const { exit, terminal } = await start({ port })
     expect(await exit).toBe(4)
-    expect(terminal.emitted.err).toContain(`Port ${port} is taken by `)
+    expect(terminal.emitted.err).toContain(`Port ${port} (server.port) is taken by `)
     if (process.platform === 'linux') expect(terminal.emitted.err).toContain(`pid ${process.pid} (`)
     await new Promise((resolve) => other.close(resolve))
     expect((await operate('accounts.list', {})).kind).toBe('done')
@@ -229,7 +229,7 @@ describe('serve', () => {
   })
 
   it('exits with 4 when a configured metrics port is taken', async () => {
-    const other = createServer()
+    const other = createServer((socket) => socket.destroy())
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
     await writeFile(join(folder, 'millrace.yaml'), `server: { metrics_port: ${port} }\n`)
@@ -253,7 +253,7 @@ describe('serve', () => {
       logFormat: undefined,
     }
     expect(await serve(deps, flags)).toBe(4)
-    expect(terminal.emitted.err).toContain(`Port ${port} is taken`)
+    expect(terminal.emitted.err).toContain(`Port ${port} (server.metrics_port) is taken by `)
     await new Promise((resolve) => other.close(resolve))
   })
 })

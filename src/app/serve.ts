@@ -1,4 +1,3 @@
-import { readdir, readFile, readlink } from 'node:fs/promises'
 import { runOperation } from '../admin/operations.ts'
 import { clockView, type ServerStatus, type WorkerStatus } from '../admin/server-status.ts'
 import { isoTime } from '../admin/values.ts'
@@ -8,9 +7,9 @@ import { createClosing } from '../lib/async.ts'
 import { makeDataFolder } from '../lib/files.ts'
 import { urlOf } from '../lib/network.ts'
 import { openAdminSocket } from './admin-socket.ts'
-import type { Serving } from './app.ts'
 import { announceReady, report } from './banner.ts'
 import { listQuarantined, nodeFolderOf } from './data-folder.ts'
+import { explainListenFailure } from './ports.ts'
 import type { Signals } from './process.ts'
 import { createReloader, watchConfig } from './reload-config.ts'
 import {
@@ -196,7 +195,7 @@ async function listen(start: StartContext): Promise<Listening> {
   const serving = await app.openServing(factsOf(start))
   const api = await serving.listen(server)
   if (api.kind !== 'listening') {
-    const why = await explain(api.kind, server)
+    const why = await explainListenFailure(api.kind, server, 'server.port')
     return { kind: 'failed', message: `${why} To listen elsewhere: --host and --port; --port 0 takes any free one.` }
   }
   const listening = (metricsPort: number | undefined): Listening => {
@@ -211,7 +210,7 @@ async function listen(start: StartContext): Promise<Listening> {
   const listenMetrics = worker?.listenMetrics ?? serving.listenMetrics
   const metrics = await listenMetrics(address)
   if (metrics.kind === 'listening') return listening(metrics.port)
-  const why = await explain(metrics.kind, address)
+  const why = await explainListenFailure(metrics.kind, address, 'server.metrics_port')
   if (settings.origins.has('server.metrics_port')) {
     return { kind: 'failed', message: `Metrics: ${why} Use --metrics-port; 0 takes any.` }
   }
@@ -223,64 +222,4 @@ async function listen(start: StartContext): Promise<Listening> {
   }
   terminal.err(`Metrics are on port ${other.port}: ${why} To choose one: --metrics-port\n`)
   return listening(other.port)
-}
-
-interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-type ListenFailure = Exclude<Awaited<ReturnType<Serving['listen']>>['kind'], 'listening'>
-
-async function explain(failure: ListenFailure, { host, port }: Address): Promise<string> {
-  switch (failure) {
-    case 'address-in-use':
-      return `Port ${port} is taken by ${(await findPortOwner(port)) ?? 'another process'}.`
-    case 'address-not-available':
-      return `${host} is not an address of this machine.`
-    case 'not-permitted':
-      return `This user may not listen on port ${port}.`
-  }
-}
-
-/**
- * The process that listens on a port: Linux lists sockets by inode, and the open files of a process name the inodes. Undefined on
- * other systems, and for processes of other users.
- */
-async function findPortOwner(port: number): Promise<string | undefined> {
-  try {
-    const inodes = new Set([...(await listeningInodes('tcp', port)), ...(await listeningInodes('tcp6', port))])
-    if (inodes.size === 0) return undefined
-    for (const entry of await readdir('/proc')) {
-      if (/^\d+$/.test(entry) && (await holdsOneOf(entry, inodes))) {
-        return `pid ${entry} (${(await readFile(`/proc/${entry}/comm`, 'utf8')).trim()})`
-      }
-    }
-    return undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The state of a listening socket in `/proc/net/tcp`. */
-const LISTENING = '0A'
-
-async function listeningInodes(protocol: 'tcp' | 'tcp6', port: number): Promise<string[]> {
-  const table = await readFile(`/proc/net/${protocol}`, 'utf8').catch(() => '')
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  return table
-    .split('\n')
-    .slice(1)
-    .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields[1]?.endsWith(suffix) && fields[3] === LISTENING)
-    .map((fields) => `socket:[${fields[9]}]`)
-}
-
-async function holdsOneOf(pid: string, inodes: ReadonlySet<string>): Promise<boolean> {
-  const files = await readdir(`/proc/${pid}/fd`).catch(() => [])
-  for (const file of files) {
-    const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => '')
-    if (inodes.has(target)) return true
-  }
-  return false
 }

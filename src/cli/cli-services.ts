@@ -135,6 +135,24 @@ export interface AccountsFiles {
   openSecrets(path: string): SecretsFileOutcome
 }
 
+/** What `doctor` found. Faults that break the server come first. */
+export interface DoctorReport {
+  /** Nothing is broken; there may be warnings. */
+  readonly ok: boolean
+  readonly findings: readonly {
+    /** An id of docs/operate/doctor.md. */
+    readonly fault: string
+    readonly area: string
+    readonly severity: 'broken' | 'warning'
+    readonly message: string
+    readonly why: string
+    readonly cure: string
+  }[]
+  readonly examined: readonly { readonly area: string; readonly at: string }[]
+  /** What was not examined, and why. */
+  readonly skipped: readonly string[]
+}
+
 /** The services of the command line, built by `app`. */
 export interface CliServices {
   readonly terminal: Terminal
@@ -144,9 +162,11 @@ export interface CliServices {
   readonly serve: (options: ServeOptions) => Promise<ExitCode>
   readonly checkConfig: (place: Place) => {
     readonly ok: boolean
+    readonly warned: boolean
     readonly lines: readonly string[]
     readonly json: unknown
   }
+  readonly doctor: (place: Place, options: { readonly online: boolean }) => Promise<DoctorReport>
   readonly upstreams: Upstreams
   readonly accountsFiles: AccountsFiles
   readonly moveLedger: (place: Place, request: MoveRequest) => Promise<MoveOutcome>

@@ -37,6 +37,7 @@ export function createCommandContext(services: CliServices, program: Command) {
   return {
     services,
     style,
+    pastable,
     place: (): Place => ({ config: options().config, data: options().data }),
     get json(): boolean {
       return options().json === true

@@ -7,6 +7,7 @@ import { type CliServices, EXIT, type ExitCode } from './cli-services.ts'
 import { addCodes } from './codes.ts'
 import { type CommandContext, createCommandContext } from './command-context.ts'
 import { addDb } from './db.ts'
+import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
 import { addModels, addRoute } from './models.ts'
 import { addPeople } from './people.ts'
@@ -31,7 +32,7 @@ const COMMANDS = [
     addRoute,
     addUpstreams,
   ],
-  ...[addModels, addCatalog, addStatus, addTrace, addDb, addCheck, addInit],
+  ...[addModels, addCatalog, addStatus, addTrace, addDb, addCheck, addDoctor, addInit],
 ]
 
 /** All commands, not parsed yet. `quiet`: the caller reports usage errors itself. */

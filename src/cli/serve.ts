@@ -34,12 +34,14 @@ export function addCheck(program: Command, context: CommandContext): void {
   program
     .command('check')
     .description('validate the configuration as the server would')
-    .action(() => {
+    .option('--strict', 'exit 1 if there is a warning')
+    .action(({ strict }: { strict?: true }) => {
       const report = context.services.checkConfig(context.place())
       const text = report.lines.map((line) => `${line}\n`).join('')
       // Problems go to stderr, as in every command that reads the file.
       context.print(report.json, report.ok ? { data: text } : { data: '', note: text })
-      context.end(report.ok ? EXIT.ok : EXIT.usage)
+      const isRefused = strict === true && report.warned
+      context.end(report.ok ? (isRefused ? EXIT.failure : EXIT.ok) : EXIT.usage)
     })
 }
 

@@ -31,17 +31,25 @@ export function findConfigFile({ named, environment, cwd, readFile }: ConfigSear
     if (read.kind === 'text') return { kind: 'found', path, text: read.text, via }
     if (read.kind === 'unreadable') {
       const message = `this file cannot be read: ${read.reason}`
-      const problem = { place: { origin: path }, path: '', message, cure: 'Fix that, or name another: --config FILE.' }
-      return { kind: 'invalid', path, via, problem }
+      const cure = 'Fix that, or name another: --config FILE.'
+      return { kind: 'invalid', path, via, problem: fileProblem(path, message, cure) }
     }
     if (isNamed) {
       const message = `there is no such file (named by ${via})`
       const cure = `Name an existing file, or create it:  millrace init ${shellWord(path)}`
-      return { kind: 'invalid', path, via, problem: { place: { origin: path }, path: '', message, cure } }
+      return { kind: 'invalid', path, via, problem: fileProblem(path, message, cure) }
     }
   }
   return { kind: 'none' }
 }
+
+const fileProblem = (path: string, message: string, cure: string): ConfigProblem => ({
+  place: { origin: path },
+  path: '',
+  message,
+  cure,
+  cause: 'file',
+})
 
 interface Candidate {
   readonly path: string

@@ -42,6 +42,10 @@ export interface LoadedConfig {
   readonly origin: ConfigOrigin
   /** Keys that were set, as `server.port`, and where; other keys are at their default. */
   readonly origins: ReadonlyMap<string, Place>
+  /** Files with a secret: those of `${file:…}` and of MILLRACE_SECRET_KEY_FILE. */
+  readonly secretFiles: readonly string[]
+  /** Where a credential is written out instead of being named. */
+  readonly writtenCredentials: readonly Place[]
 }
 
 export type ConfigOutcome =
@@ -64,10 +68,18 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const dataOf = (configured: string | undefined) =>
     dataFolder({ flag: flags.data, environment, configured, configPath, cwd })
   if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin, data: dataOf(undefined) }
-  const { tree, problems } = readTree(sources, found)
+  const secretFiles = new Set<string>()
+  const noting: ConfigSources = {
+    ...sources,
+    readFile: (path) => {
+      secretFiles.add(path)
+      return sources.readFile(path)
+    },
+  }
+  const { tree, problems, writtenCredentials } = readTree(noting, found)
   if (tree.kind !== 'map')
     return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin, data: dataOf(undefined) }
-  const overrides = applyOverrides(sources, tree)
+  const overrides = applyOverrides(noting, tree)
   hideCredentials(tree)
   const all = [
     ...[...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree)],
@@ -80,15 +92,30 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   if (all.length > 0 || data === undefined)
     return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin, data }
   const config = resolveConfig(configSchema.parse(plainOf(tree)), data)
-  return { kind: 'loaded', config, origin, origins: originsOf(tree) }
+  const origins = originsOf(tree)
+  return { kind: 'loaded', config, origin, origins, secretFiles: [...secretFiles], writtenCredentials }
 }
 
 function readTree({ environment, readFile }: ConfigSources, found: FoundConfigFile) {
-  if (found.kind !== 'found') return { tree: treeOf(DEFAULT_CONFIG, { origin: 'default' }), problems: [] }
+  if (found.kind !== 'found')
+    return { tree: treeOf(DEFAULT_CONFIG, { origin: 'default' }), problems: [], writtenCredentials: [] }
   const parsed = parseYaml(found.text, found.path)
   const { tree, problems } = interpolate({ environment, readFile, folder: dirname(found.path) }, parsed.tree)
-  return { tree, problems: [...parsed.problems, ...problems] }
+  const writtenCredentials = credentialsWrittenIn(parsed.tree)
+  return { tree, problems: [...parsed.problems, ...problems], writtenCredentials }
 }
+
+/** Keys that are always a credential, and URLs with a password. Other headers may be anything. */
+function credentialsWrittenIn(node: LocatedNode, key = ''): Place[] {
+  if (node.kind === 'list') return node.items.flatMap((item) => credentialsWrittenIn(item, key))
+  if (node.kind === 'map') return [...node.entries].flatMap(([name, entry]) => credentialsWrittenIn(entry.node, name))
+  if (typeof node.value !== 'string' || node.value === '' || node.value.includes('${')) return []
+  const isCredential =
+    CREDENTIAL_KEYS.has(key.toLowerCase()) || (key === 'database' && /:\/\/[^/]*:[^/]*@/.test(node.value))
+  return isCredential ? [node.place] : []
+}
+
+const CREDENTIAL_KEYS: ReadonlySet<string> = new Set(['api_key', 'secret_key', 'authorization', 'x-api-key'])
 
 /** An unreadable value also has the wrong shape. The first problem of a key is the useful one. */
 function withoutEchoes(problems: readonly ConfigProblem[]): ConfigProblem[] {
@@ -151,7 +178,8 @@ function replaceIn(
     if (found.kind === 'value') return found.value
     // A credential may have been written between the braces instead of its variable.
     const message = found.kind === 'malformed' && isSecretPath(path) ? 'this is not a reference' : found.message
-    problems.push({ place: node.place, path: formatPath(path), message, cure: found.cure })
+    const cause = found.kind === 'problem' ? { cause: 'reference' as const } : {}
+    problems.push({ place: node.place, path: formatPath(path), message, cure: found.cure, ...cause })
     return whole
   })
   return { ...node, value }

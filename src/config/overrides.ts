@@ -85,7 +85,8 @@ function overrideSecret({ environment, readFile, cwd }: OverrideSources, tree: L
   if (secret) setAt(tree, path, textNode(secret, { origin: 'MILLRACE_SECRET_KEY' }))
   if (!named) return
   const place: Place = { origin: 'MILLRACE_SECRET_KEY_FILE' }
-  const refuse = (message: string, cure: string) => problems.push({ place, path: path.join('.'), message, cure })
+  const refuse = (message: string, cure: string) =>
+    problems.push({ place, path: path.join('.'), message, cure, cause: 'reference' })
   if (secret) {
     refuse('MILLRACE_SECRET_KEY is set as well', 'Set one of the two.')
     return

@@ -164,7 +164,7 @@ const LISTEN_FAILURES: Readonly<Record<string, Exclude<ListenOutcome['kind'], 'l
 
 /** A bad address is an outcome, because the operator chose it and can choose another. */
 export function listenOn(
-  server: Server,
+  server: NetServer,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<ListenOutcome> {
   return new Promise((resolve, reject) => {

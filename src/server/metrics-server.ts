@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, get, type IncomingMessage } from 'node:http'
+import { urlOf } from '../lib/network.ts'
 import { type ListenOutcome, listenOn } from './listener.ts'
 import { connectionOf, SERVED_VERSIONS } from './request-context.ts'
 
@@ -56,3 +57,31 @@ const refuse = (status: number, body: string, headers: Answer['headers'] = {}): 
   headers: { 'content-type': 'text/plain', ...headers },
   body,
 })
+
+const IDENTIFY_MS = 1000
+const IDENTIFY_BYTES_MAX = 64 * 1024
+
+/** Whether a Millrace listens there: it names itself at `/v1`, and every line of its metrics. A server with TLS is not recognised. */
+export function isMillrace({ host, port }: { readonly host: string; readonly port: number }): Promise<boolean> {
+  const asks = ['/v1', '/metrics'].map((path) => readStart(`${urlOf(host, port)}${path}`))
+  return Promise.all(asks).then((answers) => answers.some((text) => /"name":"millrace"|^millrace_/m.test(text)))
+}
+
+/** The first bytes of an answer; empty without one in time. */
+function readStart(url: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const request = get(url, { timeout: IDENTIFY_MS, agent: false }, (response) => {
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+        if (text.length > IDENTIFY_BYTES_MAX) request.destroy()
+      })
+    })
+    const timer = setTimeout(() => request.destroy(), IDENTIFY_MS)
+    request.on('error', () => {})
+    request.on('close', () => {
+      clearTimeout(timer)
+      resolve(text)
+    })
+  })
+}

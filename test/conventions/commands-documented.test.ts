@@ -26,6 +26,7 @@ function bareProgram(): Command {
     operator: { call: unasked },
     serve: unasked,
     checkConfig: unasked,
+    doctor: unasked,
     upstreams: { list: unasked, test: unasked },
     accountsFiles: { read: unasked, openSecrets: unasked },
     moveLedger: unasked,

@@ -103,7 +103,8 @@ async function hasFunctions(db: PostgresPool): Promise<boolean> {
   throw new PostgresUnusable(`The schema "${FUNCTIONS_SCHEMA}" is incomplete. Drop it, and start again.`)
 }
 
-async function checkServer(db: PostgresPool, { mayLoseCommits = false }: InstallOptions): Promise<void> {
+/** Refuses a server that would not keep money. */
+export async function checkServer(db: PostgresPool, { mayLoseCommits = false }: InstallOptions): Promise<void> {
   const { rows } = await db.query(`SELECT current_setting('server_version_num')::integer / 10000 AS version,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica,
     current_setting('transaction_read_only') = 'on' AS is_read_only,

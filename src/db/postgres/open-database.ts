@@ -4,7 +4,7 @@ import { createStoreDialect } from '../kysely-dialect.ts'
 import { findLedgerId, MOVING, UNFINISHED_MOVE } from '../meta.ts'
 import type { SqlStore } from '../sql-store.ts'
 import type { LedgerDb, LedgerTables } from '../tables.ts'
-import { installSchema, PostgresUnusable, tidyBuilds } from './install.ts'
+import { checkServer, installSchema, PostgresUnusable, tidyBuilds } from './install.ts'
 import type { PostgresConnections, PostgresPool } from './pool.ts'
 import { FUNCTIONS_SCHEMA, TABLES_SCHEMA } from './schema.ts'
 import { forgetSignals, listenToSignals, type Signal } from './signals.ts'
@@ -137,6 +137,64 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
 async function refuseUnfinishedMove(pool: PostgresPool): Promise<void> {
   const { rows } = await pool.query(`SELECT FROM ${TABLES_SCHEMA}.meta WHERE name = $1`, [MOVING])
   if (rows.length > 0) throw new PostgresUnusable(`A ledger was being moved into this database. ${UNFINISHED_MOVE}`)
+}
+
+/** Connections of one process: those of all pools, and the one that listens to signals. */
+const CONNECTIONS_PER_PROCESS = Object.values(POOLS).reduce((sum, { max }) => sum + max, 1)
+
+export type PostgresInspection =
+  | { readonly kind: 'unreachable'; readonly message: string }
+  | {
+      readonly kind: 'reached'
+      readonly version: string
+      /** Why the server would not start on it. */
+      readonly unsuitable: string | undefined
+      /** Without those that PostgreSQL reserves for administrators. */
+      readonly connectionsMax: number
+      readonly connectionsPerProcess: number
+    }
+
+/** Connects once and changes nothing. */
+export async function inspectPostgres(
+  url: string,
+  options: Pick<PostgresOptions, 'mayLoseCommits'>,
+): Promise<PostgresInspection> {
+  const { default: driver } = await import('pg')
+  const client = new driver.Client({
+    connectionString: url,
+    application_name: 'millrace doctor',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ version: string; connections: number }>(
+      `SELECT current_setting('server_version') AS version, current_setting('max_connections')::integer
+        - current_setting('superuser_reserved_connections')::integer AS connections`,
+    )
+    const unsuitable = await checkServer(client as PostgresPool, options).then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+    return {
+      kind: 'reached',
+      version: rows[0]!.version.split(' ')[0]!,
+      unsuitable,
+      connectionsMax: rows[0]!.connections,
+      connectionsPerProcess: CONNECTIONS_PER_PROCESS,
+    }
+  } catch (error) {
+    const known = unusable(error)
+    return {
+      kind: 'unreachable',
+      // A driver's message may quote the address, which may have a password in it.
+      message:
+        known instanceof PostgresUnusable ? known.message : 'PostgreSQL cannot be reached. Check storage.database.',
+    }
+  } finally {
+    await client.end().catch(() => {})
+  }
 }
 
 /** Without the address, which may have a password in it. `named` is where the operator wrote it. */

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { SqlFailure, type SqlStore } from '../sql-store.ts'
+import { connect, immutableUri } from './connection.ts'
 
 /** The tests use the built one in dist/. */
 const CHECKER = fileURLToPath(
@@ -49,8 +50,8 @@ function versionOf(path: string): string {
   return `${size} ${mtimeNs}`
 }
 
-function runChecker(path: string): Promise<IntegrityReport> {
-  const child = spawn(process.execPath, [CHECKER, path], { stdio: ['ignore', 'pipe', 'ignore'], env: {} })
+function runChecker(path: string, ...options: 'quick'[]): Promise<IntegrityReport> {
+  const child = spawn(process.execPath, [CHECKER, path, ...options], { stdio: ['ignore', 'pipe', 'ignore'], env: {} })
   let output = ''
   let isGivenUp = false
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -81,6 +82,36 @@ function beNice(pid: number): void {
     setPriority(pid, constants.priority.PRIORITY_LOW)
   } catch {
     // It has ended already, or the system does not allow it.
+  }
+}
+
+/** What a ledger says about itself. */
+export interface LedgerPeek {
+  readonly migrations: readonly string[]
+  /** Entries of `meta` by their name. */
+  readonly meta: ReadonlyMap<string, string>
+}
+
+/**
+ * Reads a file that no process has open, without a lock and without changing it. Damage may end the process that reads it, so
+ * another process checks it first.
+ */
+export async function peekClosedLedger(
+  path: string,
+): Promise<{ readonly kind: 'damaged'; readonly finding: string } | ({ readonly kind: 'read' } & LedgerPeek)> {
+  const report = await runChecker(path, 'quick')
+  const finding = report.kind === 'checked' ? report.findings[0] : undefined
+  if (finding !== undefined) return { kind: 'damaged', finding }
+  const connection = connect(immutableUri(path))
+  try {
+    const rows = (sql: string) => connection.prepare(sql).all([])
+    const migrations = rows('SELECT name FROM migrations ORDER BY position').map(({ name }) => String(name))
+    const meta = rows('SELECT name, value FROM meta').map(({ name, value }) => [String(name), String(value)] as const)
+    return { kind: 'read', migrations, meta: new Map(meta) }
+  } catch (error) {
+    return { kind: 'damaged', finding: (error as Error).message }
+  } finally {
+    connection.close()
   }
 }
 

@@ -182,6 +182,10 @@ const require = createRequire(import.meta.url)
 /** node:sqlite where Node has it; else libsql, whose prebuilt binary needs no install script. */
 export const connect = (path: string): NativeConnection => connectBuiltIn(path) ?? connectLibsql(path)
 
+/** Opens a file for reading alone, without a lock. The file must not change meanwhile. */
+export const immutableUri = (path: string): string =>
+  `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`
+
 interface BuiltInStatement {
   setReadBigInts(on: boolean): void
   all(...parameters: SqlValue[]): Record<string, unknown>[]

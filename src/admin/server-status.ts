@@ -12,6 +12,8 @@ export type ServerStatus =
       readonly url: string
       /** The public URL of the configuration. */
       readonly public_url: string | null
+      /** Of the certificate of `server.tls`; null without one. */
+      readonly certificate_expires_at: string | null
       readonly data: string
       /** The file, or `none (defaults)`. */
       readonly config: string

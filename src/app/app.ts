@@ -5,6 +5,7 @@ import type { SignInServices } from '../admin/sessions.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
+import type { TlsPair } from '../config/tls.ts'
 import type { StoredCallSeals } from '../db/content/call-seals.ts'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { openContent } from '../db/content/open-content.ts'
@@ -112,6 +113,8 @@ export interface Serving extends Drainable {
   readonly listenMetrics: Edge['listen']
   /** In Prometheus text format. */
   renderMetrics(): Promise<string>
+  /** New connections get this certificate; open ones keep theirs. Only of a server with TLS. */
+  useCertificate(pair: TlsPair): void
   /** Closes the connections to providers that no rule names any more. Running calls finish. */
   retireConnections(): Promise<void>
 }

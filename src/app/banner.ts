@@ -55,6 +55,7 @@ export async function announceReady(context: ServeContext): Promise<void> {
     metricsUrl: context.metricsUrl,
     console: consoleLink,
     loopback: isLoopback(server.host),
+    encrypted: settings.config.tls !== undefined,
     upstreams: upstreams.map(({ id, wire, baseUrl }) => ({
       id,
       where: wire === 'demo' ? 'built in, no network' : (baseUrl ?? wire),
@@ -131,6 +132,8 @@ export interface BannerFacts {
   /** Undefined when the console is switched off. */
   readonly console: BannerConsole | undefined
   readonly loopback: boolean
+  /** The server has TLS of its own. */
+  readonly encrypted?: boolean
   /** The providers, each with the number of models that have a lane on it. */
   readonly upstreams: readonly { readonly id: string; readonly where: string; readonly models: number }[]
   /** The model of the curl line: the first that a wallet key may call. */
@@ -186,7 +189,7 @@ export function formatBanner(style: Style, facts: BannerFacts): string {
   const rows = upstreams.map(({ id, where, models }) => [id, where, countOf(models, 'model')])
   const reach = facts.loopback
     ? `  Only this machine can connect. To serve others, stop it and run:\n    ${command('serve --host 0.0.0.0')}`
-    : '  Every machine that reaches this address can connect. Keys are sent unencrypted: put TLS in front.'
+    : `  Every machine that reaches this address can connect.${facts.encrypted ? '' : ' Keys are sent unencrypted: set server.tls, or put TLS in front.'}`
   const sections = [
     head,
     rows.length === 0

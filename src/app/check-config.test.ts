@@ -3,7 +3,7 @@ import { sourcesOf } from '../../test/fixtures/config/config.ts'
 import { checkConfig } from './check-config.ts'
 
 test('a good file is described: upstreams, ids with their variants, prices', () => {
-  const check = checkConfig(sourcesOf({}))
+  const check = checkConfig(sourcesOf({}), 0)
   expect(check.ok).toBe(true)
   expect(check.lines).toEqual([
     'no file (defaults): good',
@@ -39,7 +39,7 @@ test('a plan is described with what its patterns open to builder keys', () => {
   - { id: pro, models: ["quick*"], windows: [{ every: 168h, allowance: "12" }, { every: month, allowance: "60.5" }] }
   - { id: hollow, models: [quicker], windows: [{ every: week, allowance: "1" }] }
 `
-  const check = checkConfig(sourcesOf({ yaml }))
+  const check = checkConfig(sourcesOf({ yaml }), 0)
   expect(check.lines.slice(6, 9)).toEqual([
     '  plans      2',
     '    pro  12.00 USD every 7d, 60.50 USD every month  opens quick',
@@ -61,7 +61,7 @@ test('a plan is described with what its patterns open to builder keys', () => {
 
 test('a plan with two windows of one length, however they are written, is refused at the second', () => {
   const windows = '[{ every: 7d, allowance: "1" }, { every: week, allowance: "1" }, { every: 168h, allowance: "2" }]'
-  const check = checkConfig(sourcesOf({ yaml: `${MODELS}plans: [{ id: p, models: [quick], windows: ${windows} }]` }))
+  const check = checkConfig(sourcesOf({ yaml: `${MODELS}plans: [{ id: p, models: [quick], windows: ${windows} }]` }), 0)
   expect(check.lines).toEqual([
     'millrace.yaml:5:118  plans[0].windows[2].every: "7d": this plan has a window of that length: first at line 5, column 54',
     '                     Rename or remove one of the two.',
@@ -70,7 +70,7 @@ test('a plan with two windows of one length, however they are written, is refuse
 })
 
 test('a missing file is reported with its path and how to write it', () => {
-  const check = checkConfig(sourcesOf({ flags: { config: '/etc/my gateway.yaml' } }))
+  const check = checkConfig(sourcesOf({ flags: { config: '/etc/my gateway.yaml' } }), 0)
   expect(check.ok).toBe(false)
   expect(check.lines).toEqual([
     '/etc/my gateway.yaml  there is no such file (named by --config)',
@@ -81,12 +81,12 @@ test('a missing file is reported with its path and how to write it', () => {
 })
 
 test('without a file only flags and variables can be wrong', () => {
-  const check = checkConfig(sourcesOf({ environment: { MILLRACE_SERVER__PROT: '1' } }))
+  const check = checkConfig(sourcesOf({ environment: { MILLRACE_SERVER__PROT: '1' } }), 0)
   expect(check.lines.at(-1)).toBe('1 problem in flags and variables; there is no file.')
 })
 
 test('an invalid file is reported line by line, and as JSON', () => {
-  const check = checkConfig(sourcesOf({ yaml: 'server: { prot: 1 }\ndrain: { timeout: 30 }' }))
+  const check = checkConfig(sourcesOf({ yaml: 'server: { prot: 1 }\ndrain: { timeout: 30 }' }), 0)
   expect(check.ok).toBe(false)
   expect(check.lines).toEqual([
     'millrace.yaml:1:11  server.prot: there is no such key',
@@ -104,7 +104,7 @@ test('an invalid file is reported line by line, and as JSON', () => {
   })
 })
 
-const warningsOf = (yaml: string) => checkConfig(sourcesOf({ yaml })).json.warnings
+const warningsOf = (yaml: string) => checkConfig(sourcesOf({ yaml }), 0).json.warnings
 
 test('what keeps a good file from being of use is warned of', () => {
   expect(warningsOf('# nothing\n')).toEqual([expect.stringMatching(/^The file has no upstream and no model/)])
@@ -118,6 +118,6 @@ test('what keeps a good file from being of use is warned of', () => {
     'mine: context_tokens is 1000, which looks too small: longer input is refused.',
     'The upstream far has no api_key.',
   ])
-  const { json } = checkConfig(sourcesOf({ yaml: model(`context_tokens: 8192, ${price}`) }))
+  const { json } = checkConfig(sourcesOf({ yaml: model(`context_tokens: 8192, ${price}`) }), 0)
   expect(json.notes).toEqual([expect.stringMatching(/^context_tokens of mine cannot be checked/)])
 })

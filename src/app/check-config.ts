@@ -17,9 +17,9 @@ interface ConfigCheck {
   readonly json: Readonly<Record<string, unknown>>
 }
 
-export function checkConfig(sources: ConfigSources): ConfigCheck {
+export function checkConfig(sources: ConfigSources, now: number): ConfigCheck {
   const outcome = loadConfig(sources)
-  return outcome.kind === 'loaded' ? describeConfig(outcome, sources.cwd) : describeProblems(outcome, sources.cwd)
+  return outcome.kind === 'loaded' ? describeConfig(outcome, sources.cwd, now) : describeProblems(outcome, sources.cwd)
 }
 
 function describeProblems(
@@ -35,12 +35,12 @@ function describeProblems(
   return { ok: false, warned: false, lines, json: { ok: false, origin, problems: json } }
 }
 
-function describeConfig(loaded: LoadedConfig, cwd: string): ConfigCheck {
+function describeConfig(loaded: LoadedConfig, cwd: string, now: number): ConfigCheck {
   const { config, origin } = loaded
   const { upstreams, models, storage } = config
   const catalog = loadCatalog({ upstreams, models, plans: config.plans }, () => 0)
   const plans = config.plans.map((plan) => planView(catalog, plan))
-  const warnings = examineConfig(loaded)
+  const warnings = examineConfig(loaded, now)
   const notes = unknownModels(models, catalogView(catalog.models))
   const json = {
     ok: true,

@@ -468,7 +468,7 @@ const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /** People who sign in, with the lockouts, which survive a restart. */
 async function openPeople(
-  { config: { server, storage }, clock, random, keyring, db, database: { file }, log }: Core,
+  { config: { server, storage, tls }, clock, random, keyring, db, database: { file }, log }: Core,
   { content }: Contents,
   closing: Closing,
 ): Promise<SignInServices> {
@@ -479,7 +479,7 @@ async function openPeople(
   closing.add(() => lockouts.close())
   const people = createSignInServices({
     ...{ db, file, clock, random, lockouts, secret: deriveKey(keyring.founding.secret, 'people') },
-    consoleUrl: () => `${server.publicUrl ?? urlOf(server.host, server.port)}/console`,
+    consoleUrl: () => `${server.publicUrl ?? urlOf(server.host, server.port, tls && 'https')}/console`,
     onFailure: (error) => log.error({ error }, 'a file or a row of people who sign in could not be updated'),
     onFirstPerson: () => rm(consoleSetupFile(storage.data), { force: true }),
   })

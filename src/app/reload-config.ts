@@ -1,5 +1,5 @@
-import { watch } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { type FSWatcher, watch } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig, SettingsOutcome } from '../config/load-config.ts'
@@ -9,12 +9,18 @@ import { type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
 /** The other sections take effect at the next start. */
 const SWAPPED: ReadonlySet<keyof Config> = new Set(SWAPPED_SECTIONS)
 
+/** A server that listens with TLS takes another certificate at once. With or without TLS is decided at the start. */
+const isSwapped = (section: keyof Config, before: Config, after: Config): boolean =>
+  SWAPPED.has(section) || (section === 'tls' && before.tls !== undefined && after.tls !== undefined)
+
 interface ReloadServices {
   readonly loadSettings: () => SettingsOutcome
   readonly rules: Pick<RuleBook, 'replace'>
   readonly log: AppLog
   /** Called after a swap. */
-  readonly onSwapped: () => Promise<void>
+  readonly onSwapped: (config: Config) => Promise<void>
+  /** Called with all files of a valid configuration. */
+  readonly onRead: (files: readonly string[]) => void
   /** Called after each reload: why it was refused, or null. */
   readonly onOutcome: (refused: string | null) => void
 }
@@ -43,11 +49,12 @@ export function createReloader(deps: ReloadServices, started: LoadedConfig): () 
     const next = loaded.settings.config
     const changed = changedSections(inForce, next)
     await deps.rules.replace(next)
+    const waiting = changed.filter((section) => !isSwapped(section, inForce, next))
     inForce = next
-    await deps.onSwapped()
+    await deps.onSwapped(next)
+    deps.onRead(loaded.settings.files)
     deps.onOutcome(null)
     deps.log.info({ models: next.models.length }, 'the configuration was reloaded')
-    const waiting = changed.filter((section) => !SWAPPED.has(section))
     if (waiting.length > 0) deps.log.warn({ sections: waiting }, 'these sections take effect at the next start')
   }
 
@@ -86,26 +93,47 @@ const changedSections = (before: Config, after: Config): (keyof Config)[] =>
 /** Editors and deployments write a file in several steps, or replace it. */
 const SETTLE_MS = 150
 
+/** Kubernetes replaces the files of a volume by changing this link in their folder. */
+const VOLUME_LINK = '..data'
+
 /**
- * Calls back when the file has changed. Watches its folder, because a replaced file is another file. A folder that cannot be
- * watched leaves SIGHUP. Returns how to stop.
+ * Calls back when one of the files has changed. Watches their folders, because a replaced file is another file. A folder that
+ * cannot be watched leaves SIGHUP.
  */
-export function watchConfig(path: string, onChange: () => void): () => void {
+export function watchFiles(onChange: () => void) {
+  const watchers = new Map<string, FSWatcher>()
+  let followed: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
-  const name = basename(path)
-  try {
-    const watcher = watch(dirname(path), { persistent: false }, (_event, changed) => {
-      if (changed !== null && changed !== name) return
-      clearTimeout(timer)
-      timer = setTimeout(onChange, SETTLE_MS)
-      timer.unref()
-    })
-    watcher.on('error', () => watcher.close())
-    return () => {
-      clearTimeout(timer)
-      watcher.close()
+  const onEvent = (folder: string, changed: string | null) => {
+    if (changed !== null && changed !== VOLUME_LINK && !followed.has(join(folder, changed))) return
+    clearTimeout(timer)
+    timer = setTimeout(onChange, SETTLE_MS)
+    timer.unref()
+  }
+  const open = (folder: string) => {
+    try {
+      const watcher = watch(folder, { persistent: false }, (_event, changed) => onEvent(folder, changed))
+      watcher.on('error', () => watcher.close())
+      watchers.set(folder, watcher)
+    } catch {
+      // SIGHUP reloads.
     }
-  } catch {
-    return () => {}
+  }
+  return {
+    /** Replaces the set of files. */
+    follow(files: readonly string[]): void {
+      followed = new Set(files)
+      const folders = new Set(files.map((file) => dirname(file)))
+      for (const [folder, watcher] of watchers) {
+        if (folders.has(folder)) continue
+        watcher.close()
+        watchers.delete(folder)
+      }
+      for (const folder of folders) if (!watchers.has(folder)) open(folder)
+    },
+    close(): void {
+      clearTimeout(timer)
+      for (const watcher of watchers.values()) watcher.close()
+    },
   }
 }

@@ -77,7 +77,7 @@ function cliDeps(context: MainContext): CliServices {
     },
     moveLedger: async (place, request) =>
       (await import('./move-ledger.ts')).moveLedger({ ...common, cwd: context.cwd }, place, request),
-    checkConfig: (place) => checkConfig(configSources(context, place)),
+    checkConfig: (place) => checkConfig(configSources(context, place), systemClock.now()),
     writeTemplate: (path, mode) => writeTemplate(context.cwd, path, mode),
     versions,
   }

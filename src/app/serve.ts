@@ -11,7 +11,7 @@ import { announceReady, report } from './banner.ts'
 import { listQuarantined, nodeFolderOf } from './data-folder.ts'
 import { explainListenFailure } from './ports.ts'
 import type { Signals } from './process.ts'
-import { createReloader, watchConfig } from './reload-config.ts'
+import { createReloader, watchFiles } from './reload-config.ts'
 import {
   describeHolder,
   openServerNote,
@@ -48,7 +48,10 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
   const closing = createClosing()
   closing.add(() => app.close())
   try {
-    const state: ServerState = { draining: false, reloadRefused: null, context: undefined }
+    const state: ServerState = {
+      ...{ draining: false, reloadRefused: null, context: undefined },
+      certificateExpiresAt: settings.config.tls?.expiresAt,
+    }
     const start: StartContext = { ...deps, options, settings, app, closing, status: () => statusOf(start, state) }
     const note = await openServerNote(start)
     const listening = await listen(start)
@@ -64,6 +67,8 @@ interface ServerState {
   draining: boolean
   /** Why the last reload was refused. */
   reloadRefused: string | null
+  /** Undefined without TLS. */
+  certificateExpiresAt: number | undefined
   /** Undefined until the server listens. */
   context: ServeContext | undefined
 }
@@ -132,17 +137,23 @@ function reloadOnChange(context: ServeContext, signals: Signals, state: ServerSt
       loadSettings: () => context.loadSettings(context.options),
       rules: app.rules,
       log: app.log,
-      onSwapped: async () => void serving.retireConnections(),
+      onSwapped: async ({ tls }) => {
+        void serving.retireConnections()
+        if (tls !== undefined) serving.useCertificate(tls)
+        state.certificateExpiresAt = tls?.expiresAt
+      },
+      // A refused configuration may name other files, and is correct when one of them changes.
+      onRead: (files) => watching.follow(files),
       onOutcome: (refused) => {
         state.reloadRefused = refused
       },
     },
     settings,
   )
-  const path = configPathOf(settings)
-  const stopWatching = path === undefined ? () => {} : watchConfig(path, () => void reload())
+  const watching = watchFiles(() => void reload())
+  watching.follow(settings.files)
   signals.onReload(() => void reload())
-  return stopWatching
+  return watching.close
 }
 
 /** What the use cases of a running server know about it. */
@@ -159,7 +170,7 @@ function workerStatus({ status }: ServeContext, { number, pid }: WorkerLink): Wo
 }
 
 function statusOf({ version, node, settings, app }: StartContext, state: Readonly<ServerState>): ServerStatus {
-  const { context, draining, reloadRefused } = state
+  const { context, draining, reloadRefused, certificateExpiresAt } = state
   const { data } = settings.config.storage
   if (context === undefined) return { running: false, version, node, data }
   return {
@@ -171,6 +182,7 @@ function statusOf({ version, node, settings, app }: StartContext, state: Readonl
     pid: context.pid,
     url: context.url,
     public_url: settings.config.server.publicUrl ?? null,
+    certificate_expires_at: certificateExpiresAt === undefined ? null : isoTime(certificateExpiresAt),
     data,
     config: configPathOf(settings) ?? 'none (defaults)',
     reload_refused: reloadRefused,
@@ -199,7 +211,7 @@ async function listen(start: StartContext): Promise<Listening> {
     return { kind: 'failed', message: `${why} To listen elsewhere: --host and --port; --port 0 takes any free one.` }
   }
   const listening = (metricsPort: number | undefined): Listening => {
-    const url = urlOf(server.host, api.port)
+    const url = urlOf(server.host, api.port, settings.config.tls && 'https')
     const metricsUrl = metricsPort === undefined ? undefined : `${urlOf(server.metricsHost, metricsPort)}/metrics`
     return { kind: 'listening', context: { ...start, serving, url, metricsUrl, startedAt: clock.now() } }
   }

@@ -72,6 +72,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     listen: edge.listen,
     listenMetrics: metricsServer.listen,
     renderMetrics: async () => (await metrics.render()).body,
+    useCertificate: ({ cert, key }) => edge.useCertificate({ cert, key: key.reveal() }),
     announceDrain: edge.announceDrain,
     stopAccepting: edge.stopAccepting,
     turnsEnded: () => turns.ended(),
@@ -87,7 +88,8 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   }
 }
 
-const edgeOptionsOf = ({ config: { bounds, streams, server }, worker, overrides }: Services): EdgeOptions => ({
+const edgeOptionsOf = ({ config: { bounds, streams, server, tls }, worker, overrides }: Services): EdgeOptions => ({
+  tls: tls && { cert: tls.cert, key: tls.key.reveal() },
   connectionsMax: server.maxConnections,
   sharesPort: worker !== undefined,
   headersTimeoutMs: bounds.headerTimeoutMs,

@@ -3,7 +3,7 @@ import type { WorkerStatus } from '../admin/server-status.ts'
 import { EXIT } from './cli-services.ts'
 import { type CommandContext, parsePort } from './command-context.ts'
 import { describeClock } from './db.ts'
-import { formatFacts } from './format.ts'
+import { dayOf, formatFacts } from './format.ts'
 
 interface ServeFlags {
   readonly host?: string
@@ -112,6 +112,7 @@ export function addStatus(program: Command, context: CommandContext): void {
           ['since', status.started_at],
           ['config', status.config],
           ['', rejected],
+          ['certificate', status.certificate_expires_at && `valid until ${dayOf(status.certificate_expires_at)}`],
           ['data', status.data],
           ['ledger', status.ledger_available ? 'open' : 'not available'],
           ['clock', describeClock(status.clock)],

@@ -11,6 +11,7 @@ import type { TokenPrices } from '../model/price.ts'
 import { defaultDialectOf } from '../protocols/wires.ts'
 import type { configSchema } from './schema.ts'
 import { WORKERS_MAX } from './server-schema.ts'
+import type { TlsPair } from './tls.ts'
 
 type Parsed = z.output<typeof configSchema>
 type ParsedUpstream = Parsed['upstreams'][number]
@@ -22,7 +23,7 @@ export type LimitsConfig = Config['limits']
 export type RoutingConfig = Config['routing']
 
 /** Renames the keys of the file to ours. The schema has validated everything: nothing can fail here. */
-export const resolveConfig = (parsed: Parsed, data: string) => ({
+export const resolveConfig = (parsed: Parsed, data: string, tls?: TlsPair) => ({
   server: {
     host: parsed.server.host,
     port: parsed.server.port,
@@ -35,6 +36,8 @@ export const resolveConfig = (parsed: Parsed, data: string) => ({
     workers: resolveWorkers(parsed),
     allowedOrigins: parsed.server.allowed_origins,
   },
+  /** Undefined: plain HTTP. */
+  tls,
   bounds: resolveBounds(parsed.bounds),
   drain: { timeoutMs: parsed.drain.timeout, lingerMs: parsed.drain.linger },
   storage: { data, database: parsed.storage.database, mayLoseCommits: parsed.storage.may_lose_commits },

@@ -16,6 +16,7 @@ export const initTemplate = (): string => `# yaml-language-server: $schema=${SCH
 # server:
 #   host: 127.0.0.1              # 0.0.0.0 accepts other machines
 #   port: 4600
+#   tls: { cert: cert.pem, key: key.pem }   # HTTPS; left out: HTTP, behind a proxy with TLS
 #   public_url: null             # https://llm.example.com
 #   metrics_host: 127.0.0.1
 #   metrics_port: 4601

@@ -24,6 +24,7 @@ import {
 } from './parse-yaml.ts'
 import { type ConfigPath, type ConfigProblem, formatPath, formatProblem, type Place, sortProblems } from './problem.ts'
 import { configSchema } from './schema.ts'
+import { readTls } from './tls.ts'
 
 export interface ConfigSources {
   readonly flags: ConfigFlags
@@ -42,7 +43,9 @@ export interface LoadedConfig {
   readonly origin: ConfigOrigin
   /** Keys that were set, as `server.port`, and where; other keys are at their default. */
   readonly origins: ReadonlyMap<string, Place>
-  /** Files with a secret: those of `${file:…}` and of MILLRACE_SECRET_KEY_FILE. */
+  /** All files that were read. A change of one is a change of the configuration. */
+  readonly files: readonly string[]
+  /** Files with a secret: the key of `server.tls`, those of `${file:…}` and of MILLRACE_SECRET_KEY_FILE. */
   readonly secretFiles: readonly string[]
   /** Where a credential is written out instead of being named. */
   readonly writtenCredentials: readonly Place[]
@@ -69,21 +72,25 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
     dataFolder({ flag: flags.data, environment, configured, configPath, cwd })
   if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin, data: dataOf(undefined) }
   const secretFiles = new Set<string>()
-  const noting: ConfigSources = {
-    ...sources,
-    readFile: (path) => {
-      secretFiles.add(path)
-      return sources.readFile(path)
-    },
+  const files = new Set<string>(configPath === undefined ? [] : [configPath])
+  const readFile: FileReader = (path) => {
+    files.add(path)
+    return sources.readFile(path)
   }
+  const readSecret: FileReader = (path) => {
+    secretFiles.add(path)
+    return readFile(path)
+  }
+  const noting: ConfigSources = { ...sources, readFile: readSecret }
   const { tree, problems, writtenCredentials } = readTree(noting, found)
   if (tree.kind !== 'map')
     return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin, data: dataOf(undefined) }
   const overrides = applyOverrides(noting, tree)
   hideCredentials(tree)
+  const tls = readTls({ readFile, readSecret, folder: configPath === undefined ? cwd : dirname(configPath) }, tree)
   const all = [
     ...[...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree)],
-    ...[...checkMemoryBudget(tree), ...checkNotYet(tree)],
+    ...[...checkMemoryBudget(tree), ...checkNotYet(tree), ...tls.problems],
   ]
   const configured = nodeAt(tree, ['storage', 'data'])
   const named = configured?.kind === 'scalar' && typeof configured.value === 'string' ? configured.value : ''
@@ -91,9 +98,13 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   if (data === undefined) all.push(NO_DATA_FOLDER)
   if (all.length > 0 || data === undefined)
     return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin, data }
-  const config = resolveConfig(configSchema.parse(plainOf(tree)), data)
+  const config = resolveConfig(configSchema.parse(plainOf(tree)), data, tls.pair)
   const origins = originsOf(tree)
-  return { kind: 'loaded', config, origin, origins, secretFiles: [...secretFiles], writtenCredentials }
+  return {
+    ...{ kind: 'loaded', config, origin, origins, writtenCredentials },
+    files: [...files],
+    secretFiles: [...secretFiles],
+  }
 }
 
 function readTree({ environment, readFile }: ConfigSources, found: FoundConfigFile) {

@@ -33,6 +33,7 @@ const reportOf = (world: World): string => {
       files: { '/malformed': `${CANARY}\nx` },
       ...world,
     }),
+    0,
   )
   expect(check.ok).toBe(false)
   return `${check.lines.join('\n')}\n${JSON.stringify(check.json)}`

@@ -17,8 +17,8 @@ export interface ConfigProblem {
   readonly path: string
   readonly message: string
   readonly cure: string
-  /** `file`: a file cannot be read. `reference`: a `${…}` has no value. Left out: the content is wrong. */
-  readonly cause?: 'file' | 'reference'
+  /** `file`: the file cannot be read. `reference`: a `${…}` has no value. `certificate`: of `server.tls`. Left out: the content is wrong. */
+  readonly cause?: 'file' | 'reference' | 'certificate'
 }
 
 /** `['models', 0, 'price']` as `models[0].price`. */

@@ -25,6 +25,15 @@ export const serverSchema = section('Where the server listens, and which clients
     charactersMax: 255,
   }).prefault('127.0.0.1'),
   port: integer('Port of the API and the console. 0 takes any free one.', [0, 65535]).prefault(4600),
+  tls: section(
+    'TLS of this server. Without it, clients are served over HTTP, and a proxy in front has the certificate. Changed files are reloaded.',
+    {
+      cert: text(
+        'File with the certificate in PEM, followed by those between it and its authority; relative to this file.',
+      ),
+      key: text('File with its private key in PEM, without a passphrase; relative to this file.'),
+    },
+  ).optional(),
   public_url: optionalText('Public URL of this server, without /v1; null: derived from host and port.', (url) =>
     isWebUrl(url) && !/\/v1\/?$/.test(url)
       ? read(url.replace(/\/+$/, ''))

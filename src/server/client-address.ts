@@ -5,7 +5,7 @@ import { BlockList, isIP } from 'node:net'
 export interface Clients {
   /** Undefined once the connection has closed. */
   findClientAddress(request: IncomingMessage): string | undefined
-  /** Whether the client uses TLS, which ends at a proxy in front of this server. */
+  /** Whether the client uses TLS, which ends here or at a proxy in front of this server. */
   isHttps(request: IncomingMessage): boolean
 }
 
@@ -38,10 +38,12 @@ export function createClients(trustedProxies: readonly string[]): Clients {
       return client
     },
     isHttps({ socket, headers }) {
-      if (socket.remoteAddress === undefined || !isTrusted(withoutZone(socket.remoteAddress))) return false
+      const isOwn = 'encrypted' in socket && socket.encrypted === true
+      if (socket.remoteAddress === undefined || !isTrusted(withoutZone(socket.remoteAddress))) return isOwn
+      const named = headers['x-forwarded-proto']
+      if (named === undefined) return isOwn
       // The nearest proxy adds the last one.
-      const protocols = String(headers['x-forwarded-proto'] ?? '').split(',')
-      return protocols.at(-1)?.trim().toLowerCase() === 'https'
+      return String(named).split(',').at(-1)?.trim().toLowerCase() === 'https'
     },
   }
 }

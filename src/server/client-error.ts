@@ -40,10 +40,13 @@ function recheckThenRefuse(socket: Socket, before: OpenRequest | undefined, refu
   })
 }
 
+/** Without a handshake there is no connection on which an answer could be sent. */
+const isOfTls = ({ code }: ParserError): boolean => code !== undefined && /^(ERR_SSL|ERR_TLS|ECONNRESET)/.test(code)
+
 function refuseBroken(edge: EdgeContext, error: ParserError, socket: Duplex): void {
   const connection = connectionOf(socket)
   if (connection.failure) return
-  const refusal = problemOf(error)
+  const refusal = isOfTls(error) ? undefined : problemOf(error)
   if (!refusal || !socket.writable) {
     socket.destroy()
     return

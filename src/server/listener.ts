@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerOptions } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { afterSocketsRead } from '../lib/async.ts'
 import { createBag } from '../lib/collections.ts'
@@ -7,7 +8,7 @@ import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
 import { handle } from './handle.ts'
 import { connectionOf, type Expectation, ignoreRequest } from './request-context.ts'
-import type { DrainState, EdgeContext, EdgeServices } from './services.ts'
+import type { Certificate, DrainState, EdgeContext, EdgeServices } from './services.ts'
 import { createHeartbeat } from './sinks.ts'
 
 export interface Edge {
@@ -18,7 +19,12 @@ export interface Edge {
   stopAccepting(): Promise<void>
   /** Closes every open connection. */
   closeAllConnections(): void
+  /** New connections get this certificate. Only of a server with TLS. */
+  useCertificate(certificate: Certificate): void
 }
+
+/** ALPN offers HTTP/1.1 alone, and older versions of TLS have known weaknesses. */
+const TLS_OPTIONS = { minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] } as const
 
 /** Node's own default lets a timeout of ten seconds take forty. */
 const TIMEOUT_CHECK_MS = 1000
@@ -36,7 +42,7 @@ export function createEdge(services: EdgeServices): Edge {
     drain,
     closeIdleConnections: () => server.closeIdleConnections(),
   }
-  const server = createServer({
+  const serverOptions: ServerOptions = {
     // The headers are part of the request, so they may not take longer.
     headersTimeout: Math.min(options.headersTimeoutMs, options.requestTimeoutMs),
     requestTimeout: options.requestTimeoutMs,
@@ -47,12 +53,23 @@ export function createEdge(services: EdgeServices): Edge {
     joinDuplicateHeaders: false,
     // Node would answer without our envelope; `handle.ts` refuses these requests.
     requireHostHeader: false,
-  })
+  }
+  const tlsServer =
+    options.tls &&
+    createTlsServer({
+      ...{ ...serverOptions, ...TLS_OPTIONS, ...options.tls },
+      // Until it is done a client has sent no header.
+      handshakeTimeout: Math.max(1, options.headersTimeoutMs),
+    })
+  const server: Server = tlsServer ?? createServer(serverOptions)
   // The size of all headers is bounded. Node drops headers above a maximum count without an error.
   server.maxHeadersCount = 0
   server.setTimeout(options.stallMs, onSocketTimeout)
   const sockets = createBag<Socket>()
   server.on('connection', (socket) => socket.once('close', sockets.add(socket)))
+  // `connection` has the socket below TLS, which has read the handshake.
+  const secured = createBag<Socket>()
+  tlsServer?.on('secureConnection', (socket) => socket.once('close', secured.add(socket)))
   const onDropped = makeRoom(edge, server)
   if (options.sharesPort) {
     // The process that accepts connections would give one above `maxConnections` to this one again, and at once.
@@ -81,14 +98,18 @@ export function createEdge(services: EdgeServices): Edge {
     stopAccepting() {
       drain.stage = 'refusing'
       // Browsers open connections ahead of need. One without a byte is owed no answer.
-      const closeUnused = () =>
-        sockets.each((socket) => {
+      const closeUnused = () => {
+        const close = (socket: Socket) => {
           if (socket.bytesRead === 0) socket.destroy()
-        })
+        }
+        sockets.each(close)
+        secured.each(close)
+      }
       setTimeout(closeUnused, UNUSED_CONNECTION_MS).unref()
       return closeServer(server)
     },
     closeAllConnections: () => server.closeAllConnections(),
+    useCertificate: (certificate) => tlsServer?.setSecureContext({ ...TLS_OPTIONS, ...certificate }),
   }
 }
 

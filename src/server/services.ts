@@ -141,7 +141,15 @@ export interface DrainState {
 }
 
 /** The bounds of the edge. The configurable ones have their defaults and reasons in `config`. */
+export interface Certificate {
+  /** In PEM, with those between it and its authority. */
+  readonly cert: string
+  readonly key: string
+}
+
 export interface EdgeOptions {
+  /** Undefined: plain HTTP. */
+  readonly tls?: Certificate | undefined
   readonly connectionsMax: number
   /** Another process accepts the connections, and gives them to the workers. */
   readonly sharesPort?: boolean

@@ -20,6 +20,7 @@ export const testStatus = ({ app, serving, folder, port, publicUrl }: ServerStat
   pid: process.pid,
   url: `http://127.0.0.1:${port}`,
   public_url: publicUrl ?? null,
+  certificate_expires_at: null,
   data: folder,
   config: 'millrace.yaml',
   reload_refused: null,

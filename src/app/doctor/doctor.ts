@@ -47,7 +47,7 @@ export async function examine(
   }
   const { config } = outcome
   const isServed = server?.pid !== undefined
-  findings.push(...examineConfig(outcome), ...examineLimits(machine, config))
+  findings.push(...examineConfig(outcome, machine.now()), ...examineLimits(machine, config))
   const { database } = config.storage
   findings.push(
     ...(await examineFolder(

@@ -9,11 +9,15 @@ import { configSchema, keysOf } from '../../config/schema.ts'
 import { shellWord } from '../../lib/anywhere/text.ts'
 import { isLoopback } from '../../lib/network.ts'
 import { nearestName } from '../../lib/text.ts'
-import { type Found, found } from './faults.ts'
+import { EXPIRY_WARNING_DAYS, type Found, found } from './faults.ts'
 
 /** The mistakes that stop a start, each where it was found. */
 export function examineProblems(outcome: Extract<ConfigOutcome, { kind: 'invalid' }>, cwd: string): Found[] {
-  const FAULT_OF_CAUSE = { file: 'config-file-missing', reference: 'secret-missing' } as const
+  const FAULT_OF_CAUSE = {
+    file: 'config-file-missing',
+    reference: 'secret-missing',
+    certificate: 'tls-pair-broken',
+  } as const
   return outcome.problems.map(({ place, path, message, cure, cause }) => {
     const { line, column, origin } = place
     const where = line === undefined ? origin : `${shortestPath(origin, cwd)}:${line}:${column}`
@@ -23,7 +27,7 @@ export function examineProblems(outcome: Extract<ConfigOutcome, { kind: 'invalid
 }
 
 /** What is suspicious in a configuration that the server accepts. */
-export function examineConfig({ config, origin, secretFiles, writtenCredentials }: LoadedConfig): Found[] {
+export function examineConfig({ config, origin, secretFiles, writtenCredentials }: LoadedConfig, now: number): Found[] {
   const { upstreams, models, plans } = config
   const catalog = loadCatalog({ upstreams, models, plans }, () => 0)
   return [
@@ -52,6 +56,7 @@ export function examineConfig({ config, origin, secretFiles, writtenCredentials 
       writtenCredentials.map((place) => place.origin),
     ),
     ...examineAccess(config),
+    ...examineCertificate(config, now),
   ]
 }
 
@@ -134,18 +139,38 @@ const examineFiles = (secrets: readonly string[], withCredentials: readonly stri
 ]
 
 /** Who reaches the server, and how. */
-function examineAccess({ server }: Config): Found[] {
+function examineAccess({ server, tls }: Config): Found[] {
   const { host, publicUrl, trustProxy } = server
   const all = trustProxy.filter((network) => /\/0$/.test(network))
   const behindProxy = publicUrl?.startsWith('https:') === true
   return [
     ...(all.length > 0 ? [found('proxy-trusts-all', `server.trust_proxy contains ${all.join(' and ')}.`)] : []),
-    ...(behindProxy && trustProxy.length === 0
+    ...(behindProxy && tls === undefined && trustProxy.length === 0
       ? [found('proxy-not-trusted', `server.public_url is ${publicUrl}, and server.trust_proxy is empty.`)]
       : []),
-    ...(!isLoopback(host) && !behindProxy && trustProxy.length === 0
+    ...(!isLoopback(host) && !behindProxy && tls === undefined && trustProxy.length === 0
       ? [found('keys-unencrypted', `The server accepts other machines on ${host}, and API keys are sent unencrypted.`)]
       : []),
+  ]
+}
+
+const DAY_MS = 86_400_000
+
+function examineCertificate({ server, tls }: Config, now: number): Found[] {
+  if (tls === undefined) return []
+  const day = new Date(tls.expiresAt).toISOString().slice(0, 10)
+  const host = server.publicUrl === undefined ? undefined : new URL(server.publicUrl).hostname.replace(/^\[|\]$/g, '')
+  const hasExpired = tls.expiresAt <= now
+  return [
+    ...(hasExpired ? [found('tls-expired', `The certificate of server.tls has expired on ${day}.`)] : []),
+    ...(!hasExpired && tls.expiresAt - now < EXPIRY_WARNING_DAYS * DAY_MS
+      ? [found('tls-expires-soon', `The certificate of server.tls expires on ${day}.`)]
+      : []),
+    ...(host === undefined || tls.isFor(host)
+      ? []
+      : [
+          found('tls-name-differs', `The certificate of server.tls is not for ${host}, the host of server.public_url.`),
+        ]),
   ]
 }
 

@@ -1,3 +1,6 @@
+/** A certificate that expires sooner has probably not been renewed. */
+export const EXPIRY_WARNING_DAYS = 21
+
 /** What `millrace doctor` knows. docs/operate/doctor.md is generated from this table, and each fault has a test that causes it. */
 export interface Fault {
   readonly area: (typeof AREAS)[number]
@@ -40,6 +43,30 @@ const configuration = {
     what: 'A variable or secret file that the configuration refers to has no value.',
     why: 'The server does not start with an empty credential that it was not told to accept.',
     cure: `Set the variable or create the file, or give a default: \${NAME:-default}`,
+  },
+  'tls-pair-broken': {
+    severity: 'broken',
+    what: 'The certificate or the key of server.tls cannot be read, is not PEM, or they do not belong together.',
+    why: 'The server does not start with it; a running server keeps the previous pair.',
+    cure: 'Write both files of one certificate: the chain, and its key without a passphrase.',
+  },
+  'tls-expired': {
+    severity: 'broken',
+    what: 'The certificate of server.tls has expired.',
+    why: 'Clients refuse to connect.',
+    cure: 'Renew it. The server takes the new files without a restart.',
+  },
+  'tls-expires-soon': {
+    severity: 'warning',
+    what: 'The certificate of server.tls expires within 21 days.',
+    why: 'It has probably not been renewed; after that day clients refuse to connect.',
+    cure: 'Renew it. The server takes the new files without a restart.',
+  },
+  'tls-name-differs': {
+    severity: 'warning',
+    what: 'The certificate of server.tls is not for the host of server.public_url.',
+    why: 'Clients that use the public URL refuse to connect.',
+    cure: 'Get a certificate for this name, or correct server.public_url.',
   },
   'no-models': {
     severity: 'warning',
@@ -103,7 +130,7 @@ const configuration = {
   },
   'proxy-not-trusted': {
     severity: 'warning',
-    what: 'server.public_url is https, and server.trust_proxy is empty.',
+    what: 'server.public_url is https, and neither server.tls nor server.trust_proxy is set.',
     why: 'All clients seem to have the address of the proxy, so they share one limit, and sign-in fails with https_needed.',
     cure: 'Set server.trust_proxy to the address of the proxy, such as [10.0.0.0/8].',
   },
@@ -115,9 +142,9 @@ const configuration = {
   },
   'keys-unencrypted': {
     severity: 'warning',
-    what: 'The server accepts other machines, without an https public_url.',
+    what: 'The server accepts other machines, without TLS of its own and without an https public_url.',
     why: 'API keys and prompts cross the network unencrypted.',
-    cure: 'Put a proxy with TLS in front and set server.public_url.',
+    cure: 'Set server.tls, or put a proxy with TLS in front and set server.public_url.',
   },
 } as const satisfies Group
 

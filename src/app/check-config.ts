@@ -1,8 +1,10 @@
+import { rename, writeFile } from 'node:fs/promises'
 import { type CatalogView, catalogView } from '../admin/compare-catalog.ts'
 import { termsView } from '../admin/models.ts'
 import { describeWindows, type PlanView, planView } from '../admin/plans.ts'
 import { loadCatalog, type ModelDefinition, type PriceList } from '../catalog/load-catalog.ts'
 import { variantsOf } from '../catalog/resolve-model.ts'
+import type { PinOutcome } from '../cli/cli-services.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load-config.ts'
 import { type ConfigProblem, formatProblem, shortestPath } from '../config/problem.ts'
 import { formatPricePerMillion } from '../model/money.ts'
@@ -20,6 +22,21 @@ interface ConfigCheck {
 export function checkConfig(sources: ConfigSources, now: number): ConfigCheck {
   const outcome = loadConfig(sources)
   return outcome.kind === 'loaded' ? describeConfig(outcome, sources.cwd, now) : describeProblems(outcome, sources.cwd)
+}
+
+/** Writes the pins of the imports beside the configuration, and says what changes. */
+export async function pinImports(sources: ConfigSources): Promise<PinOutcome> {
+  const now = loadConfig(sources, { pins: 'catalogue' })
+  if (now.kind === 'invalid') return { kind: 'invalid', lines: describeProblems(now, sources.cwd).lines }
+  const { imports } = now
+  if (imports?.lockPath === undefined) return { kind: 'nothing' }
+  const before = loadConfig(sources)
+  const changes = before.kind === 'loaded' ? (before.imports?.differences ?? []) : []
+  const { lockPath: path, lock } = imports
+  // A running server that watches the file never sees half of it.
+  await writeFile(`${path}.new`, lock)
+  await rename(`${path}.new`, path)
+  return { kind: 'pinned', path: shortestPath(path, sources.cwd), models: imports.origins.size, changes }
 }
 
 function describeProblems(
@@ -47,7 +64,10 @@ function describeConfig(loaded: LoadedConfig, cwd: string, now: number): ConfigC
     origin,
     data: storage.data,
     upstreams: upstreams.map(({ id, wire, dialect }) => ({ id, wire, dialect })),
-    models: models.map(modelJson),
+    models: models.map((model) => ({
+      ...modelJson(model),
+      imported_from: loaded.imports?.origins.get(model.id) ?? null,
+    })),
     plans,
     problems: [],
     // Warnings do not stop the start: prices are the operator's decision.
@@ -59,7 +79,7 @@ function describeConfig(loaded: LoadedConfig, cwd: string, now: number): ConfigC
     `  data       ${storage.data}`,
     `  upstreams  ${upstreams.map(({ id, wire }) => `${id} (${wire})`).join(', ') || 'none: no model can be called'}`,
     `  models     ${models.length === 0 ? 'none: no model can be called' : models.length}`,
-    ...models.map(modelLine),
+    ...models.map((model) => modelLine(model, loaded.imports?.origins.get(model.id))),
     ...(plans.length === 0 ? [] : [`  plans      ${plans.length}`, ...plans.map(planLine)]),
     ...warnings.flatMap(({ message, cure }) => [`  warning: ${message}`, `           ${cure}`]),
     ...notes.map((note) => `  note: ${note}`),
@@ -87,11 +107,12 @@ const idsOf = ({ id, efforts }: ModelDefinition): string[] => [
   ...variantsOf(id, efforts).map((variant) => variant.id),
 ]
 
-function modelLine(model: ModelDefinition): string {
+function modelLine(model: ModelDefinition, importedFrom: string | undefined): string {
   const { kinds, lanes, price } = model
   const names = lanes.map((lane) => `${lane.upstream}/${lane.model}`).join(', ')
   const cost = price === undefined ? 'no price: cannot be called' : `${costOf(price)} (USD per million tokens)`
-  return `    ${idsOf(model).join(', ')}  ${kinds.join(' and ')}  on ${names}  ${cost}`
+  const origin = importedFrom === undefined ? '' : `  imported from ${importedFrom}`
+  return `    ${idsOf(model).join(', ')}  ${kinds.join(' and ')}  on ${names}  ${cost}${origin}`
 }
 
 const costOf = ({ input, cacheWrite, output }: PriceList): string =>

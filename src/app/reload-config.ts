@@ -104,8 +104,10 @@ export function watchFiles(onChange: () => void) {
   const watchers = new Map<string, FSWatcher>()
   let followed: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
+  /** `*`: any file of the folder. */
+  const follows = (folder: string, name: string) => followed.has(join(folder, name)) || followed.has(join(folder, '*'))
   const onEvent = (folder: string, changed: string | null) => {
-    if (changed !== null && changed !== VOLUME_LINK && !followed.has(join(folder, changed))) return
+    if (changed !== null && changed !== VOLUME_LINK && !follows(folder, changed)) return
     clearTimeout(timer)
     timer = setTimeout(onChange, SETTLE_MS)
     timer.unref()

@@ -9,7 +9,7 @@ import { isMissingPart } from '../lib/files.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { createAccountsFiles } from './accounts-files.ts'
 import type { OpenApp } from './app.ts'
-import { checkConfig } from './check-config.ts'
+import { checkConfig, pinImports } from './check-config.ts'
 import { createOperator, createUpstreams } from './operator.ts'
 import { createSignals, type Faults, failureSentences, readVersions, workerStartOf } from './process.ts'
 import { serve } from './serve.ts'
@@ -78,6 +78,7 @@ function cliDeps(context: MainContext): CliServices {
     moveLedger: async (place, request) =>
       (await import('./move-ledger.ts')).moveLedger({ ...common, cwd: context.cwd }, place, request),
     checkConfig: (place) => checkConfig(configSources(context, place), systemClock.now()),
+    pinImports: (place) => pinImports(configSources(context, place)),
     writeTemplate: (path, mode) => writeTemplate(context.cwd, path, mode),
     versions,
   }

@@ -135,6 +135,18 @@ export interface AccountsFiles {
   openSecrets(path: string): SecretsFileOutcome
 }
 
+export type PinOutcome =
+  | {
+      readonly kind: 'pinned'
+      readonly path: string
+      readonly models: number
+      /** How the new pins differ from the former ones. */
+      readonly changes: readonly string[]
+    }
+  /** The configuration imports nothing. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'invalid'; readonly lines: readonly string[] }
+
 /** What `doctor` found. Faults that break the server come first. */
 export interface DoctorReport {
   /** Nothing is broken; there may be warnings. */
@@ -166,6 +178,7 @@ export interface CliServices {
     readonly lines: readonly string[]
     readonly json: unknown
   }
+  readonly pinImports: (place: Place) => Promise<PinOutcome>
   readonly doctor: (place: Place, options: { readonly online: boolean }) => Promise<DoctorReport>
   readonly upstreams: Upstreams
   readonly accountsFiles: AccountsFiles

@@ -46,6 +46,15 @@ it('has the same findings as JSON', async () => {
   expect(JSON.parse(emitted.out)).toMatchObject({ ok: false, findings: [{ fault: 'port-taken' }], examined: [{}] })
 })
 
+it('check --pin says what it has pinned and what changes, and stops at an invalid file', async () => {
+  const { emitted, run } = commandLine()
+  expect(await run('check --pin')).toBe(0)
+  expect(emitted.err).toBe(
+    'Pinned 2 models in millrace.lock.yaml. Keep it with the configuration.\n  1 model changed price: openai/gpt-5.\n',
+  )
+  expect(await commandLine().run('check --pin --config bad.yaml')).toBe(2)
+})
+
 it('check refuses warnings only with --strict', async () => {
   for (const [line, exit] of [
     ['check --config odd.yaml', 0],

@@ -3,7 +3,7 @@ import type { WorkerStatus } from '../admin/server-status.ts'
 import { EXIT } from './cli-services.ts'
 import { type CommandContext, parsePort } from './command-context.ts'
 import { describeClock } from './db.ts'
-import { dayOf, formatFacts } from './format.ts'
+import { countOf, dayOf, formatFacts } from './format.ts'
 
 interface ServeFlags {
   readonly host?: string
@@ -35,7 +35,9 @@ export function addCheck(program: Command, context: CommandContext): void {
     .command('check')
     .description('validate the configuration as the server would')
     .option('--strict', 'exit 1 if there is a warning')
-    .action(({ strict }: { strict?: true }) => {
+    .option('--pin', 'write down the current prices and sizes of imported models, which the server then uses')
+    .action(async ({ strict, pin }: { strict?: true; pin?: true }) => {
+      if (pin === true && !(await pinImports(context))) return
       const report = context.services.checkConfig(context.place())
       const text = report.lines.map((line) => `${line}\n`).join('')
       // Problems go to stderr, as in every command that reads the file.
@@ -43,6 +45,23 @@ export function addCheck(program: Command, context: CommandContext): void {
       const isRefused = strict === true && report.warned
       context.end(report.ok ? (isRefused ? EXIT.failure : EXIT.ok) : EXIT.usage)
     })
+}
+
+/** False when the configuration is invalid. */
+async function pinImports(context: CommandContext): Promise<boolean> {
+  const outcome = await context.services.pinImports(context.place())
+  if (outcome.kind === 'invalid') {
+    context.fail(EXIT.usage, outcome.lines.join('\n'))
+    return false
+  }
+  if (context.json) return true
+  const { err } = context.services.terminal
+  if (outcome.kind === 'nothing') err('The configuration imports nothing, so there is nothing to pin.\n')
+  else {
+    const changes = outcome.changes.map((change) => `  ${change}\n`).join('')
+    err(`Pinned ${countOf(outcome.models, 'model')} in ${outcome.path}. Keep it with the configuration.\n${changes}`)
+  }
+  return true
 }
 
 interface InitOptions {

@@ -196,8 +196,9 @@ function repeated(mentions: readonly Mention[], message: (first: string) => stri
       first.set(mention.text, mention)
       return []
     }
-    const { line, column } = earlier.place
-    const where = line === undefined ? formatPlace(earlier.place, '/') : `line ${line}, column ${column}`
+    const { line, column, origin } = earlier.place
+    const isHere = line !== undefined && origin === mention.place.origin
+    const where = isHere ? `line ${line}, column ${column}` : formatPlace(earlier.place, '/')
     const text = `${JSON.stringify(mention.text)}: ${message(where)}`
     return [problemAt(mention, text, 'Rename or remove one of the two.')]
   })

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { TextDecoder } from 'node:util'
 import { shellWord } from '../lib/anywhere/text.ts'
@@ -93,6 +93,15 @@ export const readConfigFile: FileReader = (path) => {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
     return { kind: 'unreadable', reason: 'it is not UTF-8 text' }
+  }
+}
+
+/** The names in a folder; empty if there is none, or it cannot be read. */
+export function listConfigFolder(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loaded, problemsOf } from '../../test/fixtures/config/config.ts'
+import { createCertificate } from '../../test/fixtures/providers/certificate.ts'
 import { initTemplate, writeTemplate } from './init-template.ts'
 
 test('the template loads as it is and serves the demo', () => {
@@ -18,7 +19,9 @@ test('every commented key of the template is valid', () => {
     .replace(/^ *(Providers|Other|Built|To print|# How).*\n/gm, '')
   expect(yaml.match(/^[a-z_]+:/gm)).toHaveLength(13)
   const environment = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c' }
-  const problems = problemsOf({ yaml, environment })
+  const { cert, key } = createCertificate('llm.example')
+  const files = { '/srv/cert.pem': cert, '/srv/key.pem': key }
+  const problems = problemsOf({ yaml, environment, files })
   expect(problems).toEqual([])
 })
 

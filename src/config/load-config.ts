@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { checkMemoryBudget, checkNotYet, checkReferences, checkShape } from './checks.ts'
 import { type Config, resolveConfig } from './config.ts'
 import {
@@ -8,8 +8,11 @@ import {
   type FileReader,
   type FoundConfigFile,
   findConfigFile,
+  listConfigFolder,
   readConfigFile,
 } from './files.ts'
+import { expandImports, type ImportReport, lockPathOf } from './imports.ts'
+import { mergeIncludes } from './include.ts'
 import { applyOverrides, type ConfigFlags, originsOf } from './overrides.ts'
 import {
   hideCredentials,
@@ -31,6 +34,8 @@ export interface ConfigSources {
   readonly environment: Environment
   readonly cwd: string
   readonly readFile: FileReader
+  /** The names in a folder; empty if there is none. */
+  readonly listFolder: (path: string) => readonly string[]
 }
 
 export type ConfigOrigin =
@@ -47,6 +52,8 @@ export interface LoadedConfig {
   readonly files: readonly string[]
   /** Files with a secret: the key of `server.tls`, those of `${file:…}` and of MILLRACE_SECRET_KEY_FILE. */
   readonly secretFiles: readonly string[]
+  /** Undefined without imports. */
+  readonly imports: (ImportReport & { readonly lockPath: string | undefined }) | undefined
   /** Where a credential is written out instead of being named. */
   readonly writtenCredentials: readonly Place[]
 }
@@ -61,8 +68,13 @@ export type ConfigOutcome =
       readonly data: string | undefined
     }
 
+interface LoadOptions {
+  /** `catalogue`: imports as if they were pinned now. */
+  readonly pins: 'locked' | 'catalogue'
+}
+
 /** Flag over variable over file over default; all problems are reported at once. */
-export function loadConfig(sources: ConfigSources): ConfigOutcome {
+export function loadConfig(sources: ConfigSources, { pins }: LoadOptions = { pins: 'locked' }): ConfigOutcome {
   const { environment, cwd, flags } = sources
   const found = findConfigFile({ ...sources, named: flags.config })
   const origin: ConfigOrigin =
@@ -82,15 +94,18 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
     return readFile(path)
   }
   const noting: ConfigSources = { ...sources, readFile: readSecret }
-  const { tree, problems, writtenCredentials } = readTree(noting, found)
+  const readTrees = { ...noting, readPlain: readFile, onPattern: (folder: string) => files.add(join(folder, '*')) }
+  const { tree, problems, writtenCredentials } = readTree(readTrees, found)
   if (tree.kind !== 'map')
     return { kind: 'invalid', problems: [...problems, ...checkShape(tree)], origin, data: dataOf(undefined) }
   const overrides = applyOverrides(noting, tree)
   hideCredentials(tree)
-  const tls = readTls({ readFile, readSecret, folder: configPath === undefined ? cwd : dirname(configPath) }, tree)
+  const tls = readTls({ readFile, readSecret, cwd }, tree)
+  const lockPath = configPath === undefined ? undefined : lockPathOf(configPath)
+  const imported = expandImports({ readFile, lockPath, pins }, tree)
   const all = [
     ...[...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree)],
-    ...[...checkMemoryBudget(tree), ...checkNotYet(tree), ...tls.problems],
+    ...[...checkMemoryBudget(tree), ...checkNotYet(tree), ...tls.problems, ...imported.problems],
   ]
   const configured = nodeAt(tree, ['storage', 'data'])
   const named = configured?.kind === 'scalar' && typeof configured.value === 'string' ? configured.value : ''
@@ -104,16 +119,36 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
     ...{ kind: 'loaded', config, origin, origins, writtenCredentials },
     files: [...files],
     secretFiles: [...secretFiles],
+    imports: imported.report && { ...imported.report, lockPath },
   }
 }
 
-function readTree({ environment, readFile }: ConfigSources, found: FoundConfigFile) {
+interface TreeSources extends ConfigSources {
+  /** Reads a file of the configuration, which is no secret. */
+  readonly readPlain: FileReader
+  readonly onPattern: (folder: string) => void
+}
+
+/** The file with all that it includes. */
+function readTree({ environment, readFile, readPlain, listFolder, onPattern }: TreeSources, found: FoundConfigFile) {
+  const problems: ConfigProblem[] = []
+  const writtenCredentials: Place[] = []
   if (found.kind !== 'found')
-    return { tree: treeOf(DEFAULT_CONFIG, { origin: 'default' }), problems: [], writtenCredentials: [] }
-  const parsed = parseYaml(found.text, found.path)
-  const { tree, problems } = interpolate({ environment, readFile, folder: dirname(found.path) }, parsed.tree)
-  const writtenCredentials = credentialsWrittenIn(parsed.tree)
-  return { tree, problems: [...parsed.problems, ...problems], writtenCredentials }
+    return { tree: treeOf(DEFAULT_CONFIG, { origin: 'default' }), problems, writtenCredentials }
+  const readOne = (text: string, path: string) => {
+    const parsed = parseYaml(text, path)
+    const replaced = interpolate({ environment, readFile, folder: dirname(path) }, parsed.tree)
+    writtenCredentials.push(...credentialsWrittenIn(parsed.tree))
+    return { tree: replaced.tree, problems: [...parsed.problems, ...replaced.problems] }
+  }
+  const main = readOne(found.text, found.path)
+  problems.push(...main.problems)
+  const { tree } = main
+  if (tree.kind === 'map') {
+    const sources = { readTree: readOne, readFile: readPlain, listFolder, onPattern }
+    problems.push(...mergeIncludes(sources, tree, found.path))
+  }
+  return { tree, problems, writtenCredentials }
 }
 
 /** Keys that are always a credential, and URLs with a password. Other headers may be anything. */
@@ -250,6 +285,7 @@ export const configSources = (context: SettingsContext, flags: ConfigFlags): Con
   ...context,
   flags,
   readFile: readConfigFile,
+  listFolder: listConfigFolder,
 })
 
 /** The configuration of a command line, or its problems in the format of `millrace check`. */

@@ -194,6 +194,40 @@ export const modelSchema = section('A model as clients see it.', {
   }
 })
 
+const IMPORT = /^[a-z][a-z0-9-]*\/[^\s?,\p{C}]+$/u
+
+export const importSchema = section('Models of the built-in catalogue that clients can call.', {
+  from: text('Known models: a dialect, a slash, and a name or a pattern, such as openai/* or anthropic/claude-*-5.', {
+    pattern: IMPORT,
+    expected: 'a dialect, a slash, and a model or a pattern, such as openai/*',
+    charactersMax: 200,
+  }),
+  upstream: identifier('The id of the upstream that serves them.'),
+  markup: factor('What the pinned price of the provider is multiplied by; the product is rounded up.').prefault('1'),
+  except: list('Models that are left out: names or patterns, without the dialect.', modelGlob),
+  max_output_tokens: integer(
+    'The longest output of models whose limit the catalogue does not know. Without it they are not imported.',
+    TOKENS,
+  ).optional(),
+  prefix: text('Put in front of the ids that clients send, such as acme/.', {
+    pattern: /^[^\s*?,\p{C}]+$/u,
+    expected: 'a name without spaces, commas, * and ?',
+    charactersMax: 100,
+  }).optional(),
+  owned_by: text('Shown in the model list.', { charactersMax: 100 }).optional(),
+  kinds: list('Key kinds that may call them.', choice('Key kind.', ['wallet', 'builder'])).prefault([
+    'wallet',
+    'builder',
+  ]),
+  input_tokens_max: z
+    .strictObject({
+      image: integer('Per image.', TOKENS).optional(),
+      file: integer('Per file.', TOKENS).optional(),
+    })
+    .meta({ description: 'The most tokens that one part can count for. An input that is named here is accepted.' })
+    .prefault({}),
+})
+
 function readDay(value: unknown) {
   const ms =
     typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(`${value}T00:00:00Z`) : Number.NaN

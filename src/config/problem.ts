@@ -17,8 +17,8 @@ export interface ConfigProblem {
   readonly path: string
   readonly message: string
   readonly cure: string
-  /** `file`: the file cannot be read. `reference`: a `${…}` has no value. `certificate`: of `server.tls`. Left out: the content is wrong. */
-  readonly cause?: 'file' | 'reference' | 'certificate'
+  /** `file`: the file cannot be read. `reference`: a `${…}` has no value. `certificate`: of `server.tls`. `pin`: of an import. Left out: the content is wrong. */
+  readonly cause?: 'file' | 'reference' | 'certificate' | 'pin'
 }
 
 /** `['models', 0, 'price']` as `models[0].price`. */
@@ -40,9 +40,15 @@ export function formatProblem({ place, path, message, cure }: ConfigProblem, cwd
   return [`${where}  ${path === '' ? '' : `${path}: `}${message}`, `${' '.repeat(where.length)}  ${cure}`]
 }
 
-/** Variables and flags first, then the file from top to bottom. */
-export const sortProblems = (problems: readonly ConfigProblem[]): ConfigProblem[] =>
-  [...problems].sort(({ place: a }, { place: b }) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
+/** Variables and flags first, then each file from top to bottom. */
+export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const files = [...new Set(problems.map(({ place }) => (place.line === undefined ? '' : place.origin)))]
+  const rank = ({ line, origin }: Place): number => (line === undefined ? -1 : files.indexOf(origin))
+  return [...problems].sort(
+    ({ place: a }, { place: b }) =>
+      rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  )
+}
 
 /** Relative to the folder where that is shorter. */
 export function shortestPath(path: string, cwd: string): string {

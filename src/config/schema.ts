@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Cycle } from '../model/allowance.ts'
-import { modelGlob, modelSchema } from './model-schema.ts'
+import { importSchema, modelGlob, modelSchema } from './model-schema.ts'
 import type { ConfigPath } from './problem.ts'
 import {
   choice,
@@ -169,6 +169,14 @@ const streamsSchema = section('How streams behave while a model is silent.', {
 
 /** The whole file. Every list item and every section is also checked on its own, so that one error hides no other. */
 export const configSchema = section('Configuration of Millrace.', {
+  include: list(
+    'Further files that belong to this one.',
+    scalar(
+      'A file, or several by * in the name; relative to this file.',
+      { type: 'string', examples: ['models/*.yaml'] },
+      (value) => (typeof value === 'string' && value !== '' ? read(value) : wrong('a path such as models/*.yaml')),
+    ),
+  ),
   server: serverSchema.prefault({}),
   bounds: boundsSchema.prefault({}),
   drain: drainSchema.prefault({}),
@@ -176,6 +184,10 @@ export const configSchema = section('Configuration of Millrace.', {
   key_ring: keyRingSchema.prefault({}),
   upstreams: list('Providers that lanes run on.', upstreamSchema),
   models: list('The models clients can call, what they cost, and the lanes behind them.', modelSchema),
+  imports: list(
+    'Models of the built-in catalogue, with prices that millrace check --pin has written down.',
+    importSchema,
+  ),
   plans: list('Builder subscriptions.', planSchema),
   limits: limitsSchema.prefault({}),
   routing: routingSchema.prefault({}),

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { hideFromNowOn, Secret } from '../lib/secret.ts'
 import type { FileReader } from './files.ts'
@@ -22,7 +22,7 @@ interface TlsSources {
   readonly readFile: FileReader
   /** Reads the key, which is a secret. */
   readonly readSecret: FileReader
-  readonly folder: string
+  readonly cwd: string
 }
 
 /** The pair of `server.tls`. Undefined without one, and with a problem. */
@@ -40,7 +40,9 @@ export function readTls(
     const node = childOf(section, name)
     // checkShape reports it.
     if (node?.kind !== 'scalar' || typeof node.value !== 'string' || node.value === '') return undefined
-    const path = resolve(sources.folder, node.value)
+    // A variable has no line.
+    const folder = node.place.line === undefined ? sources.cwd : dirname(node.place.origin)
+    const path = resolve(folder, node.value)
     const file = readFile(path)
     if (file.kind === 'text') return file.text
     if (file.kind === 'missing') return refuse(name, `there is no file ${path}`, 'Fix the path, or create the file.')

@@ -27,6 +27,7 @@ function bareProgram(): Command {
     serve: unasked,
     checkConfig: unasked,
     doctor: unasked,
+    pinImports: unasked,
     upstreams: { list: unasked, test: unasked },
     accountsFiles: { read: unasked, openSecrets: unasked },
     moveLedger: unasked,

@@ -17,6 +17,7 @@ export function examineProblems(outcome: Extract<ConfigOutcome, { kind: 'invalid
     file: 'config-file-missing',
     reference: 'secret-missing',
     certificate: 'tls-pair-broken',
+    pin: 'imports-not-pinned',
   } as const
   return outcome.problems.map(({ place, path, message, cure, cause }) => {
     const { line, column, origin } = place
@@ -27,7 +28,8 @@ export function examineProblems(outcome: Extract<ConfigOutcome, { kind: 'invalid
 }
 
 /** What is suspicious in a configuration that the server accepts. */
-export function examineConfig({ config, origin, secretFiles, writtenCredentials }: LoadedConfig, now: number): Found[] {
+export function examineConfig(loaded: LoadedConfig, now: number): Found[] {
+  const { config, origin, secretFiles, writtenCredentials, imports } = loaded
   const { upstreams, models, plans } = config
   const catalog = loadCatalog({ upstreams, models, plans }, () => 0)
   return [
@@ -43,6 +45,7 @@ export function examineConfig({ config, origin, secretFiles, writtenCredentials 
           ]
         : [],
     ),
+    ...(imports?.differences ?? []).map((difference) => found('pins-outdated', `Imports: ${difference}`)),
     ...examineFacts(config, catalogView(catalog.models)),
     ...examineUpstreams(config),
     ...plans

@@ -68,6 +68,18 @@ const configuration = {
     why: 'Clients that use the public URL refuse to connect.',
     cure: 'Get a certificate for this name, or correct server.public_url.',
   },
+  'imports-not-pinned': {
+    severity: 'broken',
+    what: 'The models of an import are not pinned, or the file of pins cannot be read.',
+    why: 'Without pins an upgrade of Millrace would change your prices, so the server does not start.',
+    cure: 'Pin them: millrace check --pin',
+  },
+  'pins-outdated': {
+    severity: 'warning',
+    what: 'The catalogue of this version has other prices or models than the pins of your imports.',
+    why: 'You may sell at a loss, or not offer new models. The server uses the pins.',
+    cure: 'Look at the differences, then take them over: millrace check --pin',
+  },
   'no-models': {
     severity: 'warning',
     what: 'The configuration file has no upstream and no model.',

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -95,6 +95,18 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     await rename(other, join(folder, 'millrace.yaml'))
     await expect.poll(modelIds, poll).toEqual(['three'])
     expect(await refusal()).toBeNull()
+  })
+
+  it('takes effect when an included file, or a new one that its pattern matches, is written', async () => {
+    const [head = '', models = ''] = configOf(['extra']).split('models:\n')
+    await mkdir(join(folder, 'models'))
+    await write(`include: ["models/*.yaml"]\n${configOf(['one'])}`)
+    await expect.poll(() => server?.emitted(), poll).toContain('the configuration was reloaded')
+    await writeFile(join(folder, 'models', 'extra.yaml'), `models:\n${models}`)
+    await expect.poll(modelIds, poll).toEqual(['one', 'extra'])
+    await writeFile(join(folder, 'models', 'extra.yaml'), head)
+    await expect.poll(refusal, poll).toContain('this key is set twice')
+    expect(await modelIds()).toEqual(['one', 'extra'])
   })
 
   it('is not forgotten when a file that was found by itself is deleted', async () => {

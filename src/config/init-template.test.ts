@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,8 @@ import { initTemplate, writeTemplate } from './init-template.ts'
 test('the template loads as it is and serves the demo', () => {
   const { config } = loaded({ yaml: initTemplate() })
   expect(config.models.map((model) => model.id)).toEqual(['demo'])
-  expect(initTemplate()).toMatch(/^# yaml-language-server: \$schema=https:/)
+  const [, schema = ''] = /^# yaml-language-server: \$schema=(.*)$/m.exec(initTemplate()) ?? []
+  expect(JSON.parse(readFileSync(schema, 'utf8')).title).toBe('millrace.yaml')
 })
 
 test('every commented key of the template is valid', () => {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { InitMode, InitOutcome } from '../cli/cli-services.ts'
 import { whyNotWritten, writePrivately } from '../lib/files.ts'
@@ -7,7 +8,8 @@ import { type Converted, fromLitellm } from './from-litellm.ts'
 import { configSchema } from './schema.ts'
 
 /** The file of `millrace init`: it works as it is and shows further keys in comments. */
-export const initTemplate = (): string => `# yaml-language-server: $schema=${SCHEMA_URL}
+export const initTemplate = (): string => `# yaml-language-server: $schema=${SCHEMA_PATH}
+# Editors complete this file by that schema; a running server has it at /schema/millrace.json.
 #
 # Configuration of Millrace. Commented keys show their defaults. Check it with: millrace check
 # Text may hold \${NAME}, \${NAME:-default} and \${file:/path}. Durations: 100ms, 30s, 5m, 12h, 3d. Sizes: 16KiB, 32MiB.
@@ -177,11 +179,11 @@ async function convertLitellm(path: string): Promise<Converted> {
   }
 }
 
-/** The schema of the published package, for editors. */
-const SCHEMA_URL = 'https://unpkg.com/millrace/schema/millrace.schema.json'
+/** The schema that is installed with this program, for editors: the same path from `src` and from `dist`. */
+const SCHEMA_PATH = fileURLToPath(new URL('../../schema/millrace.schema.json', import.meta.url))
 
 /** The JSON Schema for editors, generated from the schema that validates the file. */
 export function configJsonSchema(): string {
   const { $schema, ...schema } = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' })
-  return `${JSON.stringify({ $schema, $id: SCHEMA_URL, title: 'millrace.yaml', ...schema }, null, 2)}\n`
+  return `${JSON.stringify({ $schema, title: 'millrace.yaml', ...schema }, null, 2)}\n`
 }

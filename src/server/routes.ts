@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Caller } from '../model/caller.ts'
 import { problem, type Refused, refused } from '../model/problem.ts'
 import { serveAdmin } from './admin/serve-admin.ts'
@@ -7,7 +8,7 @@ import { serveDocs } from './docs.ts'
 import { serveOpenApi } from './openapi.ts'
 import { NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
-import { sendJson, sendProblem, writeHead } from './respond.ts'
+import { sendJson, sendJsonBytes, sendProblem, writeHead } from './respond.ts'
 import { describeKey, getModel, getRequest, listModels } from './v1/look-ups.ts'
 import { postTurn } from './v1/post-turn.ts'
 import { deleteResponse, getResponse } from './v1/stored-responses.ts'
@@ -42,6 +43,7 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   // The process runs and its event loop turns. Nothing else is checked.
   ['/healthz', { GET: (context) => sendJson(context, 200, { status: 'ok' }) }],
   ['/readyz', { GET: readiness }],
+  ['/schema/millrace.json', { GET: sendConfigSchema }],
 ])
 
 /** Authenticates first. A turn authenticates itself, because it checks other things before. */
@@ -63,6 +65,17 @@ function readiness(context: RequestContext): void {
   if (!edge.ledger.gate.open) reasons.push('ledger unavailable')
   if (reasons.length === 0) sendJson(context, 200, { status: 'ready' })
   else sendJson(context, 503, { status: 'not-ready', reasons })
+}
+
+/** The same path from `src` and from `dist`. */
+const CONFIG_SCHEMA = new URL('../../schema/millrace.schema.json', import.meta.url)
+
+let configSchema: Buffer | undefined
+
+/** For editors: the JSON Schema of the configuration of this version, which has no secret. */
+function sendConfigSchema(context: RequestContext): void {
+  configSchema ??= readFileSync(CONFIG_SCHEMA)
+  sendJsonBytes(context, 200, configSchema, { 'content-type': 'application/schema+json' })
 }
 
 /** A browser goes to the console. A program that calls `/` has a base URL without `/v1`. */

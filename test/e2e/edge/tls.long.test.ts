@@ -30,9 +30,13 @@ beforeEach(async () => {
     'server: { port: 0, metrics_port: 0, tls: { cert: cert.pem, key: key.pem } }\nupstreams: [{ id: demo, wire: demo }]\n',
   )
   emitted = ''
-  child = spawn(process.execPath, [join(DIST, 'app', 'main.js'), 'serve', '--config', file, '--data', join(folder, 'data')], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  child = spawn(
+    process.execPath,
+    [join(DIST, 'app', 'main.js'), 'serve', '--config', file, '--data', join(folder, 'data')],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (bytes) => (emitted += bytes))
   await until(() => emitted.includes('Ready in'))
 })
@@ -87,6 +91,7 @@ it('is served with certificates that change without a restart, while connections
   await expect(get('/healthz', fresh)).rejects.toThrow(/certificate/)
   expect((await get('/healthz', fresh, second.cert)).status).toBe(200)
 
+  expect(JSON.parse((await get('/schema/millrace.json', fresh, second.cert)).text).title).toBe('millrace.yaml')
   const renewed = (await handshake()).fingerprint
   await writeFile(join(folder, 'cert.pem'), 'half a certificate')
   await until(() => emitted.includes('was not reloaded'))

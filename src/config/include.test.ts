@@ -51,6 +51,13 @@ describe('include', () => {
     ).toEqual(['/srv/a.yaml:2 server.prot: there is no such key'])
   })
 
+  it('reports a missing variable of an included list once', () => {
+    const upstream = `{ id: far, wire: chat, base_url: "https://far.example/v1", timeouts: { idle: "\${NONE}" } }`
+    expect(
+      problemsOf({ yaml: `include: [a.yaml]\n${DEMO_YAML}`, files: { '/srv/a.yaml': `upstreams: [${upstream}]\n` } }),
+    ).toEqual(['/srv/a.yaml:1 upstreams[0].timeouts.idle: environment variable NONE is not set'])
+  })
+
   it('refuses what is missing, circles, files that are included twice, and files that are no map', () => {
     const of = (include: string, files: Readonly<Record<string, string>> = {}) =>
       problemsOf({ yaml: `include: [${include}]\n`, files })

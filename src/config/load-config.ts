@@ -167,7 +167,8 @@ const CREDENTIAL_KEYS: ReadonlySet<string> = new Set(['api_key', 'secret_key', '
 function withoutEchoes(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const reported = new Set<string>()
   return problems.filter(({ path, place }) => {
-    const subject = `${path} ${place.origin} ${place.line} ${place.column}`
+    // The items of an included list have other positions in the whole.
+    const subject = `${path.replace(/\[\d+\]/g, '[]')} ${place.origin} ${place.line} ${place.column}`
     if (path !== '' && reported.has(subject)) return false
     reported.add(subject)
     return true

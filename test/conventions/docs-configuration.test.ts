@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
-import { DEMO_YAML, problemsOf } from '../fixtures/config/config.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
+import { DEMO_YAML, problemsOf, sourcesOf, type World } from '../fixtures/config/config.ts'
+import { createCertificate } from '../fixtures/providers/certificate.ts'
 import { pages, textOf } from './source-files.ts'
 
 interface Block {
@@ -36,6 +38,29 @@ function wholeFile({ text }: Block): string {
 /** Beside the upstreams of a block. */
 const DEMO_YAML_ROW = 'upstreams:\n  - { id: demo, wire: demo }\n'
 
+/** Providers that a page has shown before. */
+const PROVIDERS = `upstreams:
+  - { id: openai, wire: responses, base_url: https://api.openai.com/v1, api_key: a }
+  - { id: claude, wire: anthropic, base_url: https://api.anthropic.com/v1, api_key: a }
+`
+
+const { cert, key } = createCertificate('llm.example.com')
+const FILES = {
+  '/srv/vertex-token': 'token',
+  '/srv/providers.yaml': PROVIDERS,
+  '/etc/millrace/cert.pem': cert,
+  '/etc/millrace/key.pem': key,
+}
+
+/** With the pins of its imports, as `millrace check --pin` would write them. */
+function worldOf(block: Block): World {
+  const yaml = /^imports:/m.test(block.text) ? `include: [providers.yaml]\n${wholeFile(block)}` : wholeFile(block)
+  const world = { yaml, environment: ENVIRONMENT, files: FILES }
+  const pinned = loadConfig(sourcesOf(world), { pins: 'catalogue' })
+  const lock = pinned.kind === 'loaded' && pinned.imports !== undefined ? pinned.imports.lock : ''
+  return { ...world, files: { ...FILES, '/srv/millrace.lock.yaml': lock } }
+}
+
 const ENVIRONMENT = Object.fromEntries(
   [
     ...blocks
@@ -46,12 +71,7 @@ const ENVIRONMENT = Object.fromEntries(
 )
 
 it.each(blocks.filter((block) => !isForeign(block)))('$page: a block of configuration loads: $text', (block) => {
-  const problems = problemsOf({
-    yaml: wholeFile(block),
-    environment: ENVIRONMENT,
-    files: { '/srv/vertex-token': 'token' },
-  })
-  expect(problems).toEqual([])
+  expect(problemsOf(worldOf(block))).toEqual([])
 })
 
 it('the pages show more than a few', () => {

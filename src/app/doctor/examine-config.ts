@@ -177,7 +177,8 @@ function examineCertificate({ server, tls }: Config, now: number): Found[] {
   ]
 }
 
-const KNOWN_VARIABLES = ['CONFIG', 'DATA', 'HOST', 'PORT', 'SECRET_KEY', 'SECRET_KEY_FILE', 'WORKER'].map(
+/** `MILLRACE_KEY` is what the pages for clients call an API key. */
+const KNOWN_VARIABLES = ['CONFIG', 'DATA', 'HOST', 'PORT', 'KEY', 'SECRET_KEY', 'SECRET_KEY_FILE', 'WORKER'].map(
   (name) => `MILLRACE_${name}`,
 )
 /** Kubernetes sets these in every pod beside a service called millrace. */

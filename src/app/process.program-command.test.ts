@@ -40,3 +40,23 @@ it('is Node and the script when millrace on the PATH is another file or missing,
   expect(command(['node_modules/.bin'], 'start')).toBe("'F/node' 'F/main.js'")
   expect(command(['node_modules/.bin', 'bin'], 'npx')).toBe('millrace')
 })
+
+it.each([
+  ['millrace', '^0.1.0', 'npx millrace'],
+  ['millrace@0.1.0', '^0.1.0', 'npx millrace@0.1.0'],
+  ['./millrace-0.1.0.tgz', 'file:../../millrace-0.1.0.tgz', "npx --package 'ROOT/millrace-0.1.0.tgz' millrace"],
+  ['https://a.example/m.tgz', 'https://a.example/m.tgz', 'npx --package https://a.example/m.tgz millrace'],
+])('is npx with the package that it was given: %s', async (wanted, dependency, expected) => {
+  const cache = join(folder, 'npx/1a2b')
+  const bin = join(cache, 'node_modules/.bin')
+  await mkdir(bin, { recursive: true })
+  await writeFile(
+    join(cache, 'package.json'),
+    JSON.stringify({ dependencies: { millrace: dependency }, _npx: { packages: [wanted] } }),
+  )
+  const started = { node: join(folder, 'node'), script: join(bin, 'millrace') }
+  const environment = { PATH: bin, npm_lifecycle_event: 'npx' }
+  expect(programCommand({ ...started, environment })).toBe(expected.replace('ROOT', folder))
+  // The same file without npx.
+  expect(programCommand({ ...started, environment: {} })).toContain('node_modules/.bin/millrace')
+})

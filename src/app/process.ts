@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { readFileSync, realpathSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Terminal, Versions } from '../cli/cli-services.ts'
 import type { Environment } from '../config/files.ts'
@@ -74,11 +74,38 @@ export function createProcessTerminal(environment: Environment): Terminal {
   }
 }
 
-/** The command that starts this program in the user's shell: `millrace` if the PATH leads here, else Node and the script. */
+/**
+ * The command that starts this program in the user's shell: `millrace` if the PATH leads here, `npx …` if npx started it, else Node
+ * and the script.
+ */
 export function programCommand(started: { node: string; script: string; environment: Environment }): string {
   const { node, script, environment } = started
   if (resolvesTo(environment, 'millrace', script)) return 'millrace'
-  return `${resolvesTo(environment, 'node', node) ? 'node' : shellWord(node)} ${shellWord(script)}`
+  const byNpx = environment.npm_lifecycle_event === 'npx' ? npxCommand(script) : undefined
+  return byNpx ?? `${resolvesTo(environment, 'node', node) ? 'node' : shellWord(node)} ${shellWord(script)}`
+}
+
+/** npx notes the packages that it was given beside the `node_modules` that it has installed them in. */
+function npxCommand(script: string): string | undefined {
+  const [folder, ...rest] = script.split(/[/\\]node_modules[/\\]/)
+  if (folder === undefined || rest.length === 0) return undefined
+  try {
+    const { dependencies, _npx } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as NpxNote
+    if (_npx.packages.length !== 1) return undefined
+    const [wanted = ''] = _npx.packages
+    if (/^millrace(@|$)/.test(wanted)) return `npx ${shellWord(wanted)}`
+    // A path was relative to the working folder of that moment. The dependency is relative to this folder.
+    const { millrace = '' } = dependencies
+    const spec = millrace.startsWith('file:') ? resolve(folder, millrace.slice('file:'.length)) : wanted
+    return `npx --package ${shellWord(spec)} millrace`
+  } catch {
+    return undefined
+  }
+}
+
+interface NpxNote {
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly _npx: { readonly packages: readonly string[] }
 }
 
 /** Whether the first match for the name on the PATH is this file. */

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
-import type { WorkerStatus } from '../admin/server-status.ts'
+import type { ServerStatus, WorkerStatus } from '../admin/server-status.ts'
+import { pause } from '../lib/async.ts'
 import { EXIT } from './cli-services.ts'
-import { type CommandContext, parsePort } from './command-context.ts'
+import { type CommandContext, parseCount, parsePort } from './command-context.ts'
 import { describeClock } from './db.ts'
 import { countOf, dayOf, formatFacts } from './format.ts'
 
@@ -102,12 +103,29 @@ export function addInit(program: Command, context: CommandContext): void {
 const describeWorkers = (workers: readonly WorkerStatus[]): string =>
   workers.map(({ worker, pid, requests_running }) => `${worker} (pid ${pid}, ${requests_running} running)`).join(', ')
 
+/** As `/readyz` decides it. */
+const isReady = (status: ServerStatus): boolean => status.running && !status.draining && status.ledger_available
+
+const READY_POLL_MS = 200
+
+/** Returns when the server is ready or the time is over. A server that cannot answer yet is asked again. */
+async function waitUntilReady({ services, place }: CommandContext, seconds: number): Promise<void> {
+  for (let left = (seconds * 1000) / READY_POLL_MS; left > 0; left -= 1) {
+    const answer = await services.operator.call(place(), 'status', {})
+    if (answer.kind === 'done' && isReady(answer.value)) return
+    await pause(READY_POLL_MS)
+  }
+}
+
 export function addStatus(program: Command, context: CommandContext): void {
   program
     .command('status')
     .description('show whether a server runs on this data folder, and its state; exit 3 if none does')
-    .action(async () => {
+    .option('--ready [seconds]', 'exit 1 unless the server accepts requests; wait up to that long for it', parseCount)
+    .action(async ({ ready }: { ready?: number | true }) => {
+      if (typeof ready === 'number') await waitUntilReady(context, ready)
       await context.operate('status', {}, (status, style) => {
+        if (ready !== undefined && !isReady(status)) context.end(EXIT.failure)
         // Files that are no longer used. The operator may delete them.
         const files = status.set_aside ?? []
         const unused = files.length === 0 ? '' : `Unused files: ${files.join(', ')}\n`

@@ -7,10 +7,26 @@
 //   node test/deploy/run.mjs --only nginx --silence-ms 65000   # longer than the proxy's own default
 import { readOptions } from '../program/options.mjs'
 import { Skip } from './lib/machine.mjs'
+import { composeParts } from './parts/compose.mjs'
+import { containerParts } from './parts/container.mjs'
+import { kubernetesParts } from './parts/kubernetes.mjs'
+import { packageParts } from './parts/packages.mjs'
 import { proxyParts } from './parts/proxies.mjs'
+import { serviceParts } from './parts/services.mjs'
+import { upgradeParts } from './parts/upgrade.mjs'
 
-const PARTS = { ...proxyParts }
+const PARTS = {
+  ...packageParts,
+  ...serviceParts,
+  ...containerParts,
+  ...composeParts,
+  ...kubernetesParts,
+  ...proxyParts,
+  ...upgradeParts,
+}
 
+// Each folder and process that a part opens is closed at the end at the latest.
+process.setMaxListeners(0)
 const options = readOptions({ only: Object.keys(PARTS).join(','), nodes: '', npm: '', 'silence-ms': 2000 })
 const counts = { passed: 0, failed: 0, skipped: 0 }
 for (const name of options.only.split(',')) {

@@ -27,21 +27,23 @@ export function send(
       ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': bytes.length }),
     },
   }
+  let sent
   const answered = new Promise((resolve, reject) => {
-    const sent = (protocol === 'https:' ? tlsRequest : plainRequest)(options)
+    sent = (protocol === 'https:' ? tlsRequest : plainRequest)(options)
     sent.once('response', (response) => {
       resolve({
         status: response.statusCode,
         headers: response.headers,
         ...readerOf(response),
-        abort: () => sent.destroy(),
       })
     })
     // A server may refuse before it has read the body; its answer comes before the error of the connection.
     sent.on('error', reject)
     sent.end(bytes)
   })
-  return within(120_000, `an answer of ${url}`, answered)
+  const answer = within(120_000, `an answer of ${url}`, answered)
+  answer.catch(() => {})
+  return Object.assign(answer, { disconnect: () => sent.destroy() })
 }
 
 export async function sendOverHttp2({ url, ca, key }, path, { body }) {

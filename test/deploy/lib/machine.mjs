@@ -51,20 +51,30 @@ export function run(command, args, { mayFail = false, input, ...options } = {}) 
   })
 }
 
-/** A process that serves until `stop`. It ends with this process at the latest. */
+/**
+ * A process that serves until `stop`, which signals all that it has started too, as a terminal does. It ends with this process at the
+ * latest.
+ */
 export function start(command, args, options = {}) {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options })
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
       output += text
     })
   }
-  const kill = () => child.kill('SIGKILL')
+  const signal = (name) => {
+    try {
+      process.kill(-child.pid, name)
+    } catch {
+      // All of them have ended.
+    }
+  }
+  const kill = () => signal('SIGKILL')
   process.once('exit', kill)
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve(signal ?? code))
+    child.once('close', (code, by) => resolve(by ?? code))
   }).finally(() => process.off('exit', kill))
   ended.catch(() => {})
   return {
@@ -76,8 +86,8 @@ export function start(command, args, options = {}) {
     get isOver() {
       return child.exitCode !== null || child.signalCode !== null
     },
-    async stop(signal = 'SIGTERM') {
-      child.kill(signal)
+    async stop(name = 'SIGTERM') {
+      signal(name)
       return ended
     },
   }

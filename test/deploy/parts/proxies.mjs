@@ -192,8 +192,12 @@ async function ends({ provider }, target) {
   const streamed = await provider.nextCall()
   streamed.send('begun')
   await (await stream).reads('begun')
-  ;(await stream).abort()
+  stream.disconnect()
   await within(10_000, "the end of a stream's call", streamed.closed)
+  const json = send(target, '/v1/chat/completions', { body: chatBody({ stream: false }) })
+  const silent = await provider.nextCall()
+  json.disconnect()
+  await within(10_000, 'the end of a call whose answer has not begun', silent.closed)
 }
 
 /** Wrong keys count for the address that the proxy names, so those of one client do not shut out another. */

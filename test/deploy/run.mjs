@@ -4,6 +4,7 @@
 //   node test/deploy/run.mjs                                   # all parts
 //   node test/deploy/run.mjs --only nginx,caddy,haproxy        # some
 //   node test/deploy/run.mjs --only global,npx --nodes 20,22,24,26 --npm 12
+//   node test/deploy/run.mjs --only container --image millrace:0.1.0   # as an earlier run has built it
 //   node test/deploy/run.mjs --only nginx --silence-ms 65000   # longer than the proxy's own default
 import { readOptions } from '../program/options.mjs'
 import { Skip } from './lib/machine.mjs'
@@ -27,7 +28,7 @@ const PARTS = {
 
 // Each folder and process that a part opens is closed at the end at the latest.
 process.setMaxListeners(0)
-const options = readOptions({ only: Object.keys(PARTS).join(','), nodes: '', npm: '', 'silence-ms': 2000 })
+const options = readOptions({ only: Object.keys(PARTS).join(','), nodes: '', npm: '', image: '', 'silence-ms': 2000 })
 const counts = { passed: 0, failed: 0, skipped: 0 }
 for (const name of options.only.split(',')) {
   if (PARTS[name] === undefined) throw new Error(`There is no part ${name}. Parts: ${Object.keys(PARTS).join(', ')}`)

@@ -1,5 +1,5 @@
 // The image, built by buildah on a base that is made here, and run by bubblewrap as an engine would run it.
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findFreePort } from '../../program/free-port.mjs'
 import { createRandom } from '../../program/random.mjs'
@@ -16,14 +16,16 @@ const random = createRandom(process.pid + 4)
 
 export const containerParts = { container }
 
-async function container() {
+async function container({ image: built }) {
   for (const name of ['buildah', 'debootstrap', 'bwrap', 'setpriv']) requireProgram(name)
   const buildah = (...words) => run('buildah', [...STORAGE, ...words], { cwd: ROOT })
-  await makeBase(buildah)
   const [build] = commandsUnder(PAGE, 'Build')
-  const words = build.replace(/^docker build /, '').split(' ')
-  const [, image] = /--tag (\S+)/.exec(build)
-  await buildah('build', '--isolation', 'chroot', '--layers=false', '--build-arg', `BASE=${BASE}`, ...words)
+  const image = built || /--tag (\S+)/.exec(build)[1]
+  if (built === '') {
+    await makeBase(buildah)
+    const words = build.replace(/^docker build /, '').split(' ')
+    await buildah('build', '--isolation', 'chroot', '--layers=false', '--build-arg', `BASE=${BASE}`, ...words)
+  }
   const { config } = JSON.parse((await buildah('inspect', '--type', 'image', image)).out).OCIv1
   const id = (await buildah('from', image)).out.trim()
   try {
@@ -66,6 +68,7 @@ async function serveFrom(root, config) {
   const [uid, gid] = config.User.split(':').map(Number)
   check(uid > 0 && gid > 0, `the image has a user that is not root: ${config.User}`)
   chownSync(data, uid, gid)
+  chmodSync(data, 0o755)
   const port = await findFreePort(random)
   const inside = (...command) => insideImage({ root, data, uid, gid, config, port }, command)
 

@@ -1,6 +1,5 @@
 // The manifests and the chart, against the schemas of the Kubernetes API. No cluster is asked.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { check, openFolder, ROOT, read, requireProgram, run, Skip } from '../lib/machine.mjs'
@@ -15,7 +14,7 @@ async function kubernetes() {
   const validate = await loadSchemas()
   const files = readdirSync(join(ROOT, 'deploy/kubernetes'))
   const objects = files.flatMap((file) => objectsIn(read(`deploy/kubernetes/${file}`)))
-  for (const object of objects) validate(object)
+  for (const object of objects) await validate(object)
   await configurationsAreValid(objects)
   return `${objects.length} objects of ${files.length} files`
 }
@@ -27,7 +26,7 @@ async function helm() {
   const kinds = []
   for (const storage of ['sqlite', 'postgres']) {
     const objects = objectsIn(await render(values.replace('storage: sqlite', `storage: ${storage}`)))
-    for (const object of objects) validate(object)
+    for (const object of objects) await validate(object)
     await configurationsAreValid(objects)
     kinds.push(
       objects
@@ -67,9 +66,8 @@ async function loadSchemas() {
     const { code } = await run('npm', args, { cwd: folder, mayFail: true })
     if (code !== 0) throw new Skip('the package with the schemas could not be installed')
   }
-  const load = createRequire(join(folder, 'package.json'))
-  return (object) => {
-    const models = load(`kubernetes-models/${object.apiVersion}`)
+  return async (object) => {
+    const models = await import(join(folder, 'node_modules/kubernetes-models', object.apiVersion, 'index.js'))
     const Model = models[object.kind]
     check(Model !== undefined, `${object.apiVersion} has a ${object.kind}`)
     new Model(object).validate()

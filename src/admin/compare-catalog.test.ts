@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { definitionOf, modelDefinition, PRICE } from '../../test/fixtures/catalog/catalog.ts'
-import { type LaneDefinition, loadCatalog, type ModelDefinition, type PriceList } from '../catalog/load-catalog.ts'
+import { type LaneDefinition, loadCatalog, type ModelDefinition } from '../catalog/load-catalog.ts'
 import type { PicoPerToken } from '../model/money.ts'
+import type { PriceList } from '../model/price.ts'
 import { compareCatalog } from './compare-catalog.ts'
 
 const usd = (dollars: number) => BigInt(Math.round(dollars * 1e6)) as PicoPerToken

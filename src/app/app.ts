@@ -60,6 +60,8 @@ export interface Overrides {
   readonly outageGraceMs: number
   /** The pause before the first read-back of a ledger that could not be written. */
   readonly readBackPauseMs: number
+  /** OTEL_SEMCONV_STABILITY_OPT_IN: which names spans have. */
+  readonly otelOptIn?: string | undefined
   /** What the lease of a node on PostgreSQL is measured by, where a test sets the clock. */
   readonly leaseNowMicros?: (() => number) | undefined
   /** A client that reads nothing for this long is disconnected. */
@@ -115,8 +117,11 @@ export interface Serving extends Drainable {
   renderMetrics(): Promise<string>
   /** New connections get this certificate; open ones keep theirs. Only of a server with TLS. */
   useCertificate(pair: TlsPair): void
-  /** Closes the connections to providers that no rule names any more. Running calls finish. */
-  retireConnections(): Promise<void>
+  /**
+   * After a reload: closes the connections to providers that no rule names any more, while running calls finish, and forgets the
+   * metrics of removed models and lanes.
+   */
+  onSwapped(): Promise<void>
 }
 
 /** What all other services are built on. */

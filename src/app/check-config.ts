@@ -2,13 +2,14 @@ import { rename, writeFile } from 'node:fs/promises'
 import { type CatalogView, catalogView } from '../admin/compare-catalog.ts'
 import { termsView } from '../admin/models.ts'
 import { describeWindows, type PlanView, planView } from '../admin/plans.ts'
-import { loadCatalog, type ModelDefinition, type PriceList } from '../catalog/load-catalog.ts'
+import { loadCatalog, type ModelDefinition } from '../catalog/load-catalog.ts'
 import { variantsOf } from '../catalog/resolve-model.ts'
 import type { PinOutcome } from '../cli/cli-services.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load-config.ts'
 import { type ConfigProblem, formatProblem, shortestPath } from '../config/problem.ts'
 import { formatPricePerMillion } from '../model/money.ts'
 import { examineConfig } from './doctor/examine-config.ts'
+import type { PriceList } from '../model/price.ts'
 
 /** The output of `millrace check`, as text and as JSON. */
 interface ConfigCheck {

@@ -13,6 +13,7 @@ import { createSignInServices, type SignInServices } from '../admin/sessions.ts'
 import { createRedeemTries } from '../admin/sign-in-limits.ts'
 import { createCallers } from '../auth/callers.ts'
 import { digestKey, mintKey } from '../auth/secrets.ts'
+import { readEnvironment } from '../config/files.ts'
 import { findAuditHead } from '../db/audit.ts'
 import { createStoredCallSeals } from '../db/content/call-seals.ts'
 import { createKeptAnswers } from '../db/content/kept-answers.ts'
@@ -51,6 +52,7 @@ import {
   filesOfLedger,
   foldersOfFormerWorkers,
   listQuarantined,
+  measureStorage,
   nodeFolderOf,
   noticesOf,
 } from './data-folder.ts'
@@ -73,6 +75,7 @@ const DEFAULTS: Overrides = {
   openPostgres: async (options) => (await import('../db/postgres/open-database.ts')).openPostgres(options),
   openContent,
   resolveHost,
+  otelOptIn: readEnvironment().OTEL_SEMCONV_STABILITY_OPT_IN,
   outageGraceMs: OUTAGE_GRACE_MS,
   readBackPauseMs: READ_BACK_PAUSE_MS,
   stallMs: STALL_MS,
@@ -201,6 +204,7 @@ async function openCore(
 async function createServices(core: Core, closing: Closing): Promise<Services> {
   const { config, clock, log, metrics, db, keyring } = core
   metrics.watchAuditLog(() => findAuditLogEnd(core))
+  metrics.watchStorage(() => measureStorage(config.storage.data))
   const contents = await openContents(core, closing)
   const ledger = await openLedgerServices(core, contents, closing)
   const rules = await createRuleBook(
@@ -306,7 +310,7 @@ async function openLedgerServices(core: Core, contents: Contents, closing: Closi
       ? await openNodeLedger({ ...core, database }, { usage, findKeptFacts: kept }, closing)
       : await openFileLedger({ ...core, database }, { usage, findKeptFacts: kept })
   closing.add(() => ledger.close())
-  metrics.watchOpenHolds(() => ledger.openHolds)
+  metrics.watchLedger(ledger)
   return { ledger, journal, usage }
 }
 

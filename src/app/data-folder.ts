@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
+import { stat, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { unfinishedMove } from '../db/open-database.ts'
 import type { JournalFindings } from '../db/settle-journal.ts'
 import { ASIDE_NAME, type QuarantineReason } from '../lib/files.ts'
+import type { StorageUse } from '../telemetry/metrics.ts'
 import type { ContentFound, WorkerPlace } from './app.ts'
 import { findLedgerOfKeyring } from './key-ring.ts'
 
@@ -33,6 +35,24 @@ export const hasLedger = (data: string): boolean =>
 export function filesOfLedger(data: string): string[] {
   const files = LEDGER_FILES.filter((name) => (statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0) > 0)
   return findLedgerOfKeyring(data) === undefined ? files : [...files, 'keyring.json']
+}
+
+const DATABASES = ['ledger.db', 'content.db']
+
+/** For the metrics. With PostgreSQL there are no database files here. */
+export async function measureStorage(data: string): Promise<StorageUse> {
+  const sizeOf = async (name: string) => (await stat(join(data, name)).catch(() => undefined))?.size
+  const [disk, ...files] = await Promise.all([
+    statfs(data).catch(() => undefined),
+    ...DATABASES.map(async (name) => {
+      const [file, log = 0] = await Promise.all([sizeOf(name), sizeOf(`${name}-wal`)])
+      return file === undefined ? [] : [{ name, bytes: file + log }]
+    }),
+  ])
+  return {
+    disk: disk && { bytes: disk.blocks * disk.bsize, freeBytes: disk.bavail * disk.bsize },
+    files: files.flat(),
+  }
 }
 
 /** Quarantined files in the data folder. */

@@ -122,6 +122,10 @@ export function watchLanes({ clock, random, rules, log, metrics }: LaneServices)
     rules,
     onChange(lane, circuit) {
       if (circuit === undefined) return log.info({ lane }, 'circuit closed: the lane gets requests again')
+      const lanes = rules.current.catalog.models.flatMap((model) => model.lanes)
+      // A refused credential is that of an upstream, and so of all its lanes.
+      const cooled = lanes.filter(({ id, upstream }) => id === lane || upstream.id === lane)
+      for (const id of new Set(cooled.map((each) => each.id))) metrics.laneCooledDown(id, circuit.reason)
       const { level, message } = CIRCUIT_OPENED[circuit.reason]
       log[level]({ lane, seconds: Math.ceil((circuit.until - clock.nowMicros()) / 1_000_000) }, message)
     },

@@ -138,7 +138,7 @@ function reloadOnChange(context: ServeContext, signals: Signals, state: ServerSt
       rules: app.rules,
       log: app.log,
       onSwapped: async ({ tls }) => {
-        void serving.retireConnections()
+        void serving.onSwapped()
         if (tls !== undefined) serving.useCertificate(tls)
         state.certificateExpiresAt = tls?.expiresAt
       },

@@ -28,6 +28,7 @@ import { createEdge } from '../server/listener.ts'
 import { createMetricsServer } from '../server/metrics-server.ts'
 import { type EdgeConsole, type EdgeOptions, type Gateway, LINGER, type SiteFiles } from '../server/services.ts'
 import { loadSiteFiles } from '../server/site-files.ts'
+import { openTracing } from '../telemetry/tracing.ts'
 import type { ServerFacts, Services, Serving } from './app.ts'
 import { startJobs } from './jobs.ts'
 import { openSend } from './open-send.ts'
@@ -36,6 +37,7 @@ import { openConcurrencyLimiter, TurnCounter } from './turn-counter.ts'
 /** Builds the HTTP servers, the turns behind them and the periodic jobs. */
 export async function openServing(services: Services, admin: ConsoleServices, closing: Closing): Promise<Serving> {
   const { clock, random, overrides, metrics, rules, db } = services
+  const { traces } = services.config.telemetry
   const turns = new TurnCounter()
   const { pools, send } = await openSend({ clock, random, ...overrides }, rules.current.upstreams, closing)
   const edge = createEdge({
@@ -48,6 +50,12 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     }),
     gateway: createGateway(services, turns, send),
     turnCounts: turns,
+    tracing: traces.enabled
+      ? await openTracing({
+          ...{ version: admin.version, optIn: overrides.otelOptIn },
+          fromClients: traces.fromClients,
+        })
+      : undefined,
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
     admin,
     console: await createEdgeConsole(services, admin),
@@ -62,6 +70,8 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     const status = admin.status()
     return status.running && status.reload_refused !== null
   })
+  metrics.started(admin.version)
+  metrics.configLoaded(rules.current.catalog)
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   startJobs(services, closing)
@@ -78,7 +88,10 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     turnsEnded: () => turns.ended(),
     abortTurns: () => turns.abortAll('draining'),
     closeAllConnections: edge.closeAllConnections,
-    retireConnections: () => pools.keepOnly(rules.current.upstreams),
+    onSwapped() {
+      metrics.configLoaded(rules.current.catalog)
+      return pools.keepOnly(rules.current.upstreams)
+    },
     get turnsRunning() {
       return turns.running
     },

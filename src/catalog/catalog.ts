@@ -3,7 +3,7 @@ import type { Allowance, Cycle } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { Effort, ModelTraits, PromptCache } from '../model/effort.ts'
 import type { NanoUsd } from '../model/money.ts'
-import type { Price } from '../model/price.ts'
+import type { Price, PriceList } from '../model/price.ts'
 import type { Wire } from '../model/wire.ts'
 
 /** A provider that lanes run on. */
@@ -21,6 +21,8 @@ export interface Upstream {
   /** Extra headers for every call. Values may be credentials. */
   readonly headers: ReadonlyMap<string, Secret>
   readonly disconnectPolicy: DisconnectPolicy
+  /** It gets the ids of the trace, when there is one. */
+  readonly traceContext: boolean
 }
 
 /**
@@ -60,6 +62,8 @@ export interface Lane {
   /** Capabilities from the configuration, which override the snapshot. */
   readonly listedTraits: Partial<ModelTraits>
   readonly promptCache: PromptCache
+  /** What the provider charges the operator; undefined: unknown. */
+  readonly cost: PriceList | undefined
 }
 
 export interface Model {

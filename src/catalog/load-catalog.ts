@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { ModelTraits, PromptCache } from '../model/effort.ts'
-import type { Price } from '../model/price.ts'
+import type { PriceList } from '../model/price.ts'
 import type { Catalog, CatalogEntry, Lane, Model, Plan, Upstream } from './catalog.ts'
 import { knownTraits } from './known-models.ts'
 import { variantsOf } from './resolve-model.ts'
-
-/** A price of the configuration. The ledger numbers its versions. */
-export type PriceList = Omit<Price, 'version'>
 
 export interface LaneDefinition {
   /** Id of an upstream. */
@@ -18,6 +15,7 @@ export interface LaneDefinition {
   readonly traits?: Partial<ModelTraits>
   /** Undefined: the whole conversation, if the price has a cache write price. */
   readonly promptCache?: PromptCache | undefined
+  readonly cost?: PriceList | undefined
 }
 
 export interface ModelDefinition extends Omit<Model, 'price' | 'lanes'> {
@@ -60,7 +58,7 @@ function loadModel(
 }
 
 function loadLane(
-  { upstream: upstreamId, model, priority, weight, traits = {}, promptCache }: LaneDefinition,
+  { upstream: upstreamId, model, priority, weight, traits = {}, promptCache, cost }: LaneDefinition,
   price: PriceList | undefined,
   upstreams: ReadonlyMap<string, Upstream>,
 ): Lane {
@@ -77,6 +75,7 @@ function loadLane(
     listedTraits: traits,
     // Cache writes cost more than input. Without a price for them, the operator would pay for unrequested caching.
     promptCache: promptCache ?? (price !== undefined && price.cacheWrite > price.input ? 'conversation' : 'client'),
+    cost,
   }
 }
 

@@ -2,12 +2,12 @@ import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
 import { type Plan, planWindow, type Upstream } from '../catalog/catalog.ts'
 import { readTraits } from '../catalog/known-models.ts'
-import type { ModelDefinition, PriceList } from '../catalog/load-catalog.ts'
+import type { ModelDefinition } from '../catalog/load-catalog.ts'
 import { Secret } from '../lib/secret.ts'
 import type { RateLimits } from '../model/caller.ts'
 import { effortOf } from '../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import type { TokenPrices } from '../model/price.ts'
+import type { PriceList, TokenPrices } from '../model/price.ts'
 import { defaultDialectOf } from '../protocols/wires.ts'
 import type { configSchema } from './schema.ts'
 import { WORKERS_MAX } from './server-schema.ts'
@@ -65,7 +65,10 @@ export const resolveConfig = (parsed: Parsed, data: string, tls?: TlsPair) => ({
     idempotencyMs: parsed.retention.idempotency,
     idempotencyBytesMax: parsed.retention.idempotency_bytes,
   },
-  telemetry: parsed.telemetry,
+  telemetry: {
+    ...parsed.telemetry,
+    traces: { enabled: parsed.telemetry.traces.enabled, fromClients: parsed.telemetry.traces.from_clients },
+  },
 })
 
 function resolveWorkers({ server: { workers }, storage: { database } }: Parsed): number {
@@ -139,6 +142,7 @@ const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
   },
   headers: new Map(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), new Secret(value)])),
   disconnectPolicy: upstream.on_client_gone,
+  traceContext: upstream.trace_context,
 })
 
 const resolveModel = (model: ParsedModel): ModelDefinition => ({
@@ -159,14 +163,15 @@ const resolveModel = (model: ParsedModel): ModelDefinition => ({
   price: model.price === undefined ? undefined : resolvePrice(model.price),
   kinds: model.kinds,
   passFields: model.pass_fields,
-  lanes: model.lanes.map(({ traits, prompt_cache, ...lane }) => ({
+  lanes: model.lanes.map(({ traits, prompt_cache, cost, ...lane }) => ({
     ...lane,
+    cost: cost && resolvePrice(cost),
     traits: readTraits(traits),
     promptCache: prompt_cache,
   })),
 })
 
-function resolvePrice(price: NonNullable<ParsedModel['price']>): PriceList {
+function resolvePrice(price: Omit<NonNullable<ParsedModel['price']>, 'multipliers'>): PriceList {
   const tiers = price.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...resolveTokenPrices(tier) }))
   tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens)
   return { ...resolveTokenPrices(price), perRequest: price.per_request, tiers }

@@ -41,27 +41,36 @@ const tierSchema = section('Prices of requests whose whole input exceeds a thres
   ...tokenPrices,
 }).superRefine(checkCacheWritePrice)
 
-const priceSchema = section('What the model costs. A model without a price cannot be called; free is written "0".', {
+const pricesSchema = {
   ...tokenPrices,
   per_request: usd('Fixed price per request', '1000').prefault('0'),
   tiers: list('Prices of long requests.', tierSchema),
+}
+
+const priceSchema = section('What the model costs. A model without a price cannot be called; free is written "0".', {
+  ...pricesSchema,
   multipliers: z
     .record(z.string(), z.record(z.string(), factor('Factor for the price.')))
     .meta({ description: 'Field values that change the price, e.g. service_tier: { priority: "2.0" }.' })
     .prefault({}),
 })
   .superRefine(checkCacheWritePrice)
-  .superRefine(({ tiers }, context) => {
-    const seen = new Set<number>()
-    for (const [index, tier] of tiers.entries()) {
-      if (seen.has(tier.above_input_tokens)) {
-        const params = { cure: 'Keep one tier for each threshold.', whole: true }
-        const path = ['tiers', index, 'above_input_tokens']
-        context.addIssue({ code: 'custom', path, message: 'two tiers have the same threshold', params })
-      }
-      seen.add(tier.above_input_tokens)
+  .superRefine(checkTiers)
+
+function checkTiers(
+  { tiers }: { readonly tiers: readonly { readonly above_input_tokens: number }[] },
+  context: z.RefinementCtx,
+): void {
+  const seen = new Set<number>()
+  for (const [index, tier] of tiers.entries()) {
+    if (seen.has(tier.above_input_tokens)) {
+      const params = { cure: 'Keep one tier for each threshold.', whole: true }
+      const path = ['tiers', index, 'above_input_tokens']
+      context.addIssue({ code: 'custom', path, message: 'two tiers have the same threshold', params })
     }
-  })
+    seen.add(tier.above_input_tokens)
+  }
+}
 
 function checkCacheWritePrice(
   { input, cached_input }: { readonly input: bigint; readonly cached_input?: bigint | undefined },
@@ -106,6 +115,14 @@ const traitsSchema = section(
   },
 ).prefault({})
 
+/** No account is charged by it: the metrics count it beside the charges. */
+const costSchema = section(
+  'What this provider charges you, for the metrics of cost and margin; clients pay the price of the model.',
+  pricesSchema,
+)
+  .superRefine(checkCacheWritePrice)
+  .superRefine(checkTiers)
+
 const laneSchema = section('One way to run the model.', {
   upstream: identifier('The id of an upstream.'),
   model: text('The model name at that upstream.', {
@@ -121,6 +138,7 @@ const laneSchema = section('One way to run the model.', {
       'Left out: conversation if the price has cache_write, else client: only what clients mark themselves.',
     ['off', 'client', 'system', 'conversation'],
   ).optional(),
+  cost: costSchema.optional(),
 })
 
 const effortSchema = scalar('How hard the model thinks.', { type: 'string' }, (value) =>

@@ -43,7 +43,7 @@ describe('a variable', () => {
     }
     const { config } = loaded({ environment })
     expect(config.server.allowedOrigins).toEqual(['https://a.b', 'http://c.d:1'])
-    expect(config.telemetry).toEqual({ metrics: false, log: { level: 'debug', format: 'auto' } })
+    expect(config.telemetry).toMatchObject({ metrics: false, log: { level: 'debug', format: 'auto' } })
     expect(config.limits.key.concurrent).toBe(8)
   })
 

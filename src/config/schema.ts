@@ -143,7 +143,7 @@ const limitsSchema = section('Default limits. A key’s own limits override them
   keys_per_account: integer('Keys per account that are not revoked.', [1, 10_000]).prefault(200),
 })
 
-const telemetrySchema = section('Logs and metrics. The server never calls home.', {
+const telemetrySchema = section('Logs, metrics and traces. The server never calls home.', {
   log: section('One line per request, without contents.', {
     level: choice('The lowest level that is logged.', [
       'trace',
@@ -157,6 +157,12 @@ const telemetrySchema = section('Logs and metrics. The server never calls home.'
     format: choice('auto: text on a terminal, JSON elsewhere.', ['auto', 'json', 'pretty']).prefault('auto'),
   }).prefault({}),
   metrics: flag('Serve /metrics.').prefault(true),
+  traces: section('OpenTelemetry spans, for an SDK that the process is started with.', {
+    enabled: flag('Make spans of requests and of calls of providers.').prefault(false),
+    from_clients: flag(
+      'Continue the trace that a client names in traceparent. false: each request begins its own trace, for clients you do not know.',
+    ).prefault(true),
+  }).prefault({}),
 })
 
 const streamsSchema = section('How streams behave while a model is silent.', {

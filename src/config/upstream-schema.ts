@@ -55,6 +55,7 @@ const NETWORK_DEFAULTS = {
   allow_private: false,
   timeouts: timeoutsSchema.parse({}),
   headers: {},
+  trace_context: false,
 } as const
 
 export const upstreamSchema = section('A provider that lanes run on.', {
@@ -87,6 +88,8 @@ export const upstreamSchema = section('A provider that lanes run on.', {
       'drain: read on for the actual usage, for a minute at most. cancel_free: cancel the call and charge nothing.',
     ['cancel_estimate', 'drain', 'cancel_free'],
   ).prefault('cancel_estimate'),
+  // Off: to a third party the ids tell which requests belong together.
+  trace_context: flag('Send traceparent and tracestate to it while telemetry.traces is on.').prefault(false),
 }).superRefine((upstream, context) => {
   const refuse = (key: string, message: string, cure: string) =>
     context.addIssue({ code: 'custom', path: [key], message, params: { cure, whole: true } })

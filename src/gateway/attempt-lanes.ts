@@ -6,6 +6,7 @@ import { type RefusalClass, refusesTrigger } from '../protocols/refusals/provide
 import type { LaneDialect } from '../protocols/wires.ts'
 import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
 import { capOn } from '../routing/learned-capabilities.ts'
+import type { CallTrace } from '../telemetry/tracing.ts'
 import type { AttemptResult, FailedLane, LaneAttempt, ProviderRun } from './attempt.ts'
 import { type AttemptOptions, type CalledLane, callLane, stopped } from './call-lane.ts'
 import type { Turn, TurnServices } from './turn.ts'
@@ -107,8 +108,10 @@ async function attemptLane(
     outputCap: laneCap(turn, lane),
     calledAt: nowMicros(),
     firstContentAt: undefined,
+    trace: undefined,
     hiddenReasoning: 'no',
   }
+  let calledAt = attempt.calledAt
   let result: AttemptResult
   try {
     let options: AttemptOptions | undefined = DEFAULT_OPTIONS
@@ -121,11 +124,17 @@ async function attemptLane(
       let dialect = capabilities.dialectOf(lane)
       if (options.withoutFields.length > 0)
         dialect = { ...dialect, withoutFields: [...dialect.withoutFields, ...options.withoutFields] }
+      attempt.trace = turn.trace?.startCall({
+        ...{ lane, requestId: turn.requestId, outputCap: attempt.outputCap },
+        isStream: turn.request.delivery === 'stream',
+      })
       const called = await callLane(services, turn, attempt, { dialect, options })
       const { status, outcome } = called
       const now = nowMicros()
-      attempts.push({ lane: lane.id, outcome, status, ms: msBetween(attempt.calledAt, now) })
+      calledAt = attempt.calledAt
+      attempts.push({ lane: lane.id, outcome, status, ms: msBetween(calledAt, now) })
       attempt.calledAt = now
+      if (attempt.trace) endCallTrace(attempt.trace, called, attempt.firstContentAt, calledAt)
       result = called.result
       options =
         result.kind === 'failed' ? retryOptions({ services, turn, lane, dialect, options, result, called }) : undefined
@@ -142,13 +151,30 @@ async function attemptLane(
     }
   } finally {
     permit.release?.()
+    attempt.trace?.close()
   }
   if (result.kind !== 'failed' || result.failsOnEveryLane || cancellation.abortReason) {
-    return { result, lane, attempts, firstContentAt: attempt.firstContentAt }
+    const { firstContentAt } = attempt
+    const laneFirstByteMs = firstContentAt === undefined ? undefined : msBetween(calledAt, firstContentAt)
+    return { result, lane, attempts, firstContentAt, laneFirstByteMs }
   }
   failures.push({ lane, result })
   if (result.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)
   return undefined
+}
+
+function endCallTrace(
+  trace: CallTrace,
+  { result, status, outcome }: CalledLane,
+  ...[firstContentAt, calledAt]: [firstContentAt: number | undefined, calledAt: number]
+): void {
+  const used = result.kind === 'failed' || result.kind === 'withheld' ? undefined : result.used
+  trace.end({
+    ...{ outcome, status },
+    usage: used?.usage ?? used?.usageSoFar,
+    finishReasons: used?.finishReasons ?? [],
+    firstContentMs: firstContentAt === undefined ? undefined : msBetween(calledAt, firstContentAt),
+  })
 }
 
 /** Probes the first lane that admits a probe while its circuit is open, unless a lane has already failed this turn. */

@@ -8,6 +8,7 @@ import type { CompactedSize } from '../protocols/shared/codec-types.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { UpstreamFailure } from '../providers/upstream-answer.ts'
 import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
+import type { CallTrace } from '../telemetry/tracing.ts'
 import type { AbortReason } from './cancellation.ts'
 
 /** The result of a turn's calls to providers. */
@@ -18,6 +19,8 @@ export interface ProviderRun {
   readonly attempts: readonly Attempt[]
   /** Monotonic microseconds of the first content, if there was any. */
   readonly firstContentAt: number | undefined
+  /** From the last call of the lane to its first content. */
+  readonly laneFirstByteMs?: number | undefined
 }
 
 /** How one call of a lane ended, in the word that its receipt has for it. */
@@ -58,6 +61,8 @@ export interface FailedLane {
 
 /** What a provider has produced: its own count, or what was seen of the answer. */
 export interface Produced extends SeenWork {
+  /** The provider's words for how its answer ended, while requests are traced. */
+  readonly finishReasons?: readonly string[] | undefined
   readonly usage: Usage | undefined
   /** Its count of a part of the answer, where the final count is missing: a lower bound. */
   readonly usageSoFar?: Usage | undefined
@@ -91,6 +96,8 @@ export interface LaneAttempt {
   calledAt: number
   /** Monotonic microseconds of the first content; from then on there is no failover. */
   firstContentAt: number | undefined
+  /** The span of the call that runs. */
+  trace: CallTrace | undefined
   /** Whether the lane may hide reasoning, as it was last called. */
   hiddenReasoning: HiddenReasoning
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { msBetween } from '../lib/clock.ts'
+import { isObject } from '../lib/types.ts'
 import type { RequestBody, TurnRequest } from '../model/turn.ts'
 import { skipComments, tryParse } from '../protocols/json/bytes.ts'
 import { PIECE_BYTES, passTurnstile, scanJson } from '../protocols/json/scan-json.ts'
@@ -132,7 +133,7 @@ export async function callLane(
 async function sendRequest(
   { mint, send, cacheSaltOf, callSeals }: TurnServices,
   turn: Turn,
-  { lane, outputCap: cap, attempts }: LaneAttempt,
+  { lane, outputCap: cap, attempts, trace }: LaneAttempt,
   { dialect, options }: CallTerms,
 ) {
   const { request, caller, encoder, entry, effort, admitRequest, cancellation } = turn
@@ -166,6 +167,7 @@ async function sendRequest(
     body: laneRequest.body,
     delivery,
     signal: cancellation,
+    traceHeaders: trace?.headers,
   })
   return { conversion, answered }
 }
@@ -236,7 +238,10 @@ async function relayJson(
       return {
         kind: 'finished',
         answer: { unsent: NOTHING, close: reply.close },
-        used: { usage: reply.usage, outputBytes: reply.outputBytes, jsonAnswerMs },
+        used: {
+          ...{ usage: reply.usage, outputBytes: reply.outputBytes, jsonAnswerMs },
+          finishReasons: attempt.trace && readFinishReasons(value),
+        },
         disconnectedEarly: cancellation.disconnectedEarly,
       }
     case 'error':
@@ -245,6 +250,14 @@ async function relayJson(
     case 'invalid':
       return unusable(invalidAnswer(reply.what))
   }
+}
+
+/** Of a JSON answer: one for each choice of Chat, the status of Responses. */
+function readFinishReasons(answer: unknown): string[] {
+  if (!isObject(answer)) return []
+  const { choices, status } = answer
+  const reasons = Array.isArray(choices) ? choices.map((choice) => isObject(choice) && choice.finish_reason) : [status]
+  return reasons.filter((reason) => typeof reason === 'string')
 }
 
 const unusable = (message: string): AttemptResult => failedLane(overloadedFault(message))

@@ -4,7 +4,9 @@ import type { Ending, Owed, SettledCharge } from '../model/ending.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/price.ts'
 import { internalError, type Problem, type ProblemCode, retryableProblem } from '../model/problem.ts'
+import type { LaneWork } from '../telemetry/metrics.ts'
 import type { AttemptResult } from './attempt.ts'
+import type { EstimateMisses } from './ending.ts'
 import { ledgerUnavailable } from './refusals.ts'
 import type { Turn } from './turn.ts'
 
@@ -127,6 +129,7 @@ export interface TurnRecord extends Partial<Pick<Ending, 'lane' | 'attempts' | '
   readonly charge?: NanoUsd | undefined
   readonly shortfall?: NanoUsd | undefined
   readonly totalMs: number
-  /** By how much an estimate would have missed the true charge, in proportion, where both are known. */
-  readonly estimateError?: number | undefined
+  readonly estimateError?: EstimateMisses['estimateError']
+  readonly inputEstimateError?: EstimateMisses['inputEstimateError']
+  readonly laneWork?: LaneWork | undefined
 }

@@ -7,6 +7,7 @@ import type { TurnRequest } from '../model/turn.ts'
 import { estimateInput } from '../pricing/estimate.ts'
 import type { LaneEstimator } from '../pricing/lane-estimators.ts'
 import { clampUsage, priceUsage } from '../pricing/price.ts'
+import type { LaneWork } from '../telemetry/metrics.ts'
 import type { AttemptResult, Produced, ProviderRun } from './attempt.ts'
 import { laneCap } from './attempt-lanes.ts'
 import type { AbortReason } from './cancellation.ts'
@@ -85,21 +86,30 @@ const STOPPED_OUTCOMES = {
  * model can have read, or output past the cap, is a fault of the provider: it is lowered to the bound and flagged.
  */
 function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): EndingCharge {
-  const { usage: counted } = produced
-  const usage = counted ? clampUsage(counted, bounds, bounds.model.contextTokens) : estimateUsage(produced, bounds)
+  const usage = usageOf(produced, bounds)
   const { tier, cost } = priceUsage(bounds.price, usage)
   return { outcome, owed: { usage, tier, cost } }
 }
 
+const usageOf = (produced: Produced, bounds: EndingBounds): MeteredUsage =>
+  produced.usage ? clampUsage(produced.usage, bounds, bounds.model.contextTokens) : estimateUsage(produced, bounds)
+
 const free = (outcome: TurnOutcome): EndingCharge => ({ outcome, owed: undefined })
 
+/** By how much estimates would have missed the true charge and the counted input, in proportion, where both are known. */
+export interface EstimateMisses {
+  readonly estimateError: number | undefined
+  readonly inputEstimateError: number | undefined
+}
+
+interface DecidedEnding {
+  readonly ending: Ending
+  readonly misses: EstimateMisses | undefined
+  readonly laneWork: LaneWork | undefined
+}
+
 /** Decides how a turn ends and what is owed for it, and learns from it about its lane. `kept` is set later. */
-export function decideEnding(
-  turn: Turn,
-  run: ProviderRun,
-  estimator: LaneEstimator,
-  nowMicros: number,
-): { readonly ending: Ending; readonly estimateError: number | undefined } {
+export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstimator, nowMicros: number): DecidedEnding {
   const { startedAt, previousOrigin, admitRequest, entry, price, inputBound, hold, request, sink } = turn
   const { result, lane, firstContentAt } = run
   const { inputEstimate, cachedEstimate } = admitRequest
@@ -131,7 +141,17 @@ export function decideEnding(
     kept: false,
   }
   const counted = result.kind === 'finished' && owed !== undefined && !owed.usage.estimated
-  return { ending, estimateError: counted ? learnFromAnswer(request, result.used, owed, bounds) : undefined }
+  const misses = counted ? learnFromAnswer(request, result.used, owed, bounds) : undefined
+  return { ending, misses, laneWork: laneWorkOf(run, owed, bounds) }
+}
+
+/** For the metrics of the lane: its provider bills the operator for an answer that costs the client nothing too. */
+function laneWorkOf({ result, lane, laneFirstByteMs }: ProviderRun, owed: Owed | undefined, bounds: EndingBounds) {
+  const isAnswer = result.kind === 'finished' || result.kind === 'broken-off'
+  if (lane === undefined || !(isAnswer || (result.kind === 'stopped' && (result.accepted || owed)))) return undefined
+  const usage = owed?.usage ?? usageOf(result.used, bounds)
+  const cost = lane.cost && priceUsage(lane.cost, usage).cost
+  return { usage, cost, firstByteMs: laneFirstByteMs }
 }
 
 /** Tokens that are charged as new because the conversation moved to a lane that does not have them in its cache. */
@@ -186,19 +206,25 @@ function outputBeyond(counted: Usage, produced: Produced, { estimator, bytesPerT
 }
 
 /**
- * A complete answer with the provider's own usage improves the estimates for its lane. Returns by how much the estimated charge
- * of this turn would have been wrong, in proportion; undefined where there is nothing to compare.
+ * A complete answer with the provider's own usage improves the estimates for its lane. Returns by how much they would have been wrong
+ * for this turn; undefined where there is nothing to compare.
  */
-function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bounds: EndingBounds): number | undefined {
-  let error: number | undefined
+function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bounds: EndingBounds): EstimateMisses {
+  let estimateError: number | undefined
   if (owed.cost !== 0n) {
     // While a JSON answer is being made, nothing is seen of its output.
     const isWhole = used.jsonAnswerMs !== undefined
     const estimate = estimateUsage(isWhole ? { ...used, outputBytes: 0, calls: 0 } : used, bounds)
-    if (!isWhole || estimate.output > 0) error = Number(priceUsage(bounds.price, estimate).cost) / Number(owed.cost) - 1
+    if (!isWhole || estimate.output > 0)
+      estimateError = Number(priceUsage(bounds.price, estimate).cost) / Number(owed.cost) - 1
   }
   // The data of images and files does not tell how many tokens text has.
   const inputEstimate = request.otherInputs.length === 0 ? bounds.inputEstimate : 0
+  const countedInput = inputTokensOf(owed.usage)
+  const inputEstimateError =
+    inputEstimate > 0 && countedInput > 0
+      ? (inputEstimate * bounds.estimator.inputFactor) / countedInput - 1
+      : undefined
   bounds.estimator.learn(used, owed.usage, { bytesPerToken: bounds.bytesPerToken, inputEstimate })
-  return error
+  return { estimateError, inputEstimateError }
 }

@@ -62,6 +62,7 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     startedAt: input.startedAt,
     claim,
     onContent: input.onContent,
+    trace: input.trace,
     entry,
     effort,
     price,

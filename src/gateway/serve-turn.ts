@@ -186,7 +186,9 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
     shortfall: isSettled ? settled.shortfall : undefined,
     firstByteMs: ending.firstByteMs,
     totalMs: ending.totalMs,
-    estimateError: decided.estimateError,
+    estimateError: decided.misses?.estimateError,
+    inputEstimateError: decided.misses?.inputEstimateError,
+    laneWork: decided.laneWork,
   }
 }
 

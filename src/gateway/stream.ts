@@ -223,6 +223,7 @@ function producedOf(stream: RelayedStream): Produced {
     calls: state.calls,
     silentMs: Math.round(silentMicros / 1000),
     hiddenReasoning: stream.attempt.hiddenReasoning,
+    finishReasons: stream.attempt.trace && state.finishReason !== undefined ? [state.finishReason] : undefined,
   }
 }
 

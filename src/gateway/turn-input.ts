@@ -5,6 +5,7 @@ import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { ChatEncoder } from '../protocols/chat/encoder.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
+import type { RequestTrace } from '../telemetry/tracing.ts'
 
 /** A request as the HTTP edge hands it over. */
 export interface TurnInput {
@@ -18,6 +19,8 @@ export interface TurnInput {
   readonly startedAt: number
   /** The first request with its idempotency key: it runs once, its answer is kept, and a disconnect does not stop it. */
   readonly claim?: ClaimRequest | undefined
+  /** Undefined unless requests are traced. */
+  readonly trace?: RequestTrace | undefined
   /** Called at the first content of a large request with the bytes that it keeps from then on. */
   readonly onContent?: ((bytesKept: number) => void) | undefined
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { PRICE, useLedger } from '../../test/fixtures/ledger/ledger.ts'
-import type { PriceList } from '../catalog/load-catalog.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
+import type { PriceList } from '../model/price.ts'
 import { loadPrice, recordPrices } from './prices.ts'
 
 const bench = useLedger()

@@ -1,9 +1,8 @@
 import type { Kysely } from 'kysely'
-import type { PriceList } from '../catalog/load-catalog.ts'
 import { isAlreadyThere } from '../db/sql-store.ts'
 import type { LedgerDb, LedgerTables, PricesTable } from '../db/tables.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import type { Price, TokenPrices } from '../model/price.ts'
+import type { Price, PriceList, TokenPrices } from '../model/price.ts'
 
 /**
  * Gives every model's price its version: the newest recorded one if nothing changed, else the next. Prices are only added,

@@ -21,6 +21,9 @@ export interface Price extends TokenPrices {
   readonly tiers: readonly PriceTier[]
 }
 
+/** A price of the configuration. The ledger numbers its versions. */
+export type PriceList = Omit<Price, 'version'>
+
 export const isFree = (price: Price): boolean =>
   price.perRequest === 0n &&
   [price, ...price.tiers].every(

@@ -10,7 +10,10 @@ import {
 import { partBound, type SizedInput, type TokensOfInput } from './estimate.ts'
 
 /** The cost of the usage, and the threshold of its tier (0 for the base price). Rounded up once, at the end. */
-export function priceUsage(price: Price, usage: Usage): { readonly cost: NanoUsd; readonly tier: number } {
+export function priceUsage(
+  price: Omit<Price, 'version'>,
+  usage: Usage,
+): { readonly cost: NanoUsd; readonly tier: number } {
   const total = inputTokensOf(usage)
   const tier = price.tiers.findLast((candidate) => total > candidate.aboveInputTokens)
   const prices: TokenPrices = tier ?? price

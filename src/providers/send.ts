@@ -28,6 +28,8 @@ export interface UpstreamCall {
   /** What the body asks for. */
   readonly delivery: Delivery
   readonly signal: StopSignal
+  /** The trace of the call: names and values by turns. */
+  readonly traceHeaders?: readonly string[] | undefined
 }
 
 /** Calls a provider: the one primitive through which every byte to and from providers goes. */
@@ -45,7 +47,7 @@ interface SendServices {
 export function createSend(services: SendServices): Send {
   const { demo, pools, nowMicros, userAgent } = services
   const targets = new WeakMap<Upstream, Target | UpstreamFailed>()
-  return async ({ upstream, model, body, delivery, signal }) => {
+  return async ({ upstream, model, body, delivery, signal, traceHeaders }) => {
     if (upstream.wire === 'demo') return demo.answer(body, signal)
     const target = targets.get(upstream) ?? createTarget(upstream, userAgent)
     targets.set(upstream, target)
@@ -65,6 +67,7 @@ export function createSend(services: SendServices): Send {
       const own = headersOfCall(body).filter(([name]) => !upstream.headers.has(name))
       headers = [...headers, ...own.flat()]
     }
+    if (traceHeaders !== undefined) headers = [...headers, ...traceHeaders]
     return new Promise((settle) => {
       const exchange = new ProviderExchange(nowMicros, { upstream, limits: target.limits[delivery], signal, settle })
       pool.dispatch({ path, method: 'POST', headers, body }, exchange)

@@ -50,6 +50,10 @@ export async function handle(
     log.client_request_id = headers['x-client-request-id'] ?? headers['x-request-id']
     log.retry_count = headers['x-stainless-retry-count']
     log.user_agent = headers['user-agent']
+    if (context.trace) {
+      log.trace_id = context.trace.traceId
+      context.trace.end(log)
+    }
     edge.metrics.requestEnded(log.endpoint ?? 'none', log.status ?? 0)
     edge.log.request(log)
   }

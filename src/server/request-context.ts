@@ -6,6 +6,8 @@ import type { Caller } from '../model/caller.ts'
 import { mintRequestId, type RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
 import type { RequestFacts } from '../telemetry/log.ts'
+import type { RequestTrace } from '../telemetry/tracing.ts'
+import { isApi } from './paths.ts'
 import type { EdgeContext } from './services.ts'
 
 /** The request's `Expect` header. */
@@ -26,6 +28,8 @@ export class RequestContext implements OpenRequest {
   /** Fields of the log line. */
   readonly log: RequestFacts = {}
   expectation: Expectation
+  /** Undefined unless requests are traced. */
+  readonly trace: RequestTrace | undefined
   /** Known once the key has been checked. */
   caller: Caller | undefined
   /** Headers of every answer on this path, unless the answer sets them itself. */
@@ -54,6 +58,7 @@ export class RequestContext implements OpenRequest {
     // HTTP/1.1, and then its connection ends.
     this.isLast = request.headers.upgrade !== undefined || !SERVED_VERSIONS.has(request.httpVersion)
     if (this.isLast) this.connection.isClosing = true
+    this.trace = edge.tracing !== undefined && isApi(this.path) ? edge.tracing.startRequest(request) : undefined
     this.connection.open.push(this)
     this.connection.newest = this
     response.on('close', this.close)

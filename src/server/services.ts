@@ -19,6 +19,7 @@ import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { EstimateErrors } from '../pricing/estimate.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
 import type { Clients } from './client-address.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { ConsoleRequest } from './console/handler.ts'
@@ -64,6 +65,8 @@ export interface EdgeServices {
   readonly countedInputs: Pick<CountedInputs, 'note'>
   /** Counts turns that were refused before admission and leave no receipt. */
   readonly refusedTurns: Pick<RefusedTurnCounter, 'note'>
+  /** Undefined unless the configuration has switched traces on. */
+  readonly tracing: Pick<Tracing, 'startRequest'> | undefined
   /** Undefined for requests of other accounts too. */
   findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>
   /** The services of the use cases behind the management API. */

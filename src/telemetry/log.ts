@@ -107,6 +107,7 @@ const SILENT_LOG: Log = {
 /** What is known about a request at its end, filled in while it runs. */
 export interface RequestFacts {
   request_id?: string
+  trace_id?: string | undefined
   method?: string | undefined
   path?: string
   status?: number | undefined
@@ -156,6 +157,7 @@ export function requestLine(facts: Readonly<RequestFacts>) {
   return {
     msg: 'request',
     request_id: facts.request_id,
+    trace_id: facts.trace_id,
     method: facts.method,
     path: path === undefined || path === facts.endpoint ? path : scrubPath(path).slice(0, FOREIGN_LENGTH_MAX),
     status: facts.status,

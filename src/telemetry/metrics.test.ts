@@ -16,9 +16,11 @@ it('turns and requests show up in their series', async () => {
     firstByteMs: 31,
     totalMs: 412,
     attempts: [
-      { lane: 'a/m', outcome: 'throttled' },
-      { lane: 'b/m', outcome: 'finished' },
+      { lane: 'a/m', outcome: 'throttled', ms: 30 },
+      { lane: 'b/m', outcome: 'finished', ms: 380 },
     ],
+    inputEstimateError: 0.04,
+    laneWork: { usage: { ...usage, output: 25 }, cost: 11_000n, firstByteMs: 21 },
   }
   metrics.turnEnded(turn)
   metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: 1 })
@@ -38,6 +40,18 @@ it('turns and requests show up in their series', async () => {
     'millrace_lane_attempts_total{lane="a/m",outcome="throttled"} 1',
     'millrace_lane_attempts_total{lane="b/m",outcome="finished"} 1',
     'millrace_failovers_total{model="demo"} 1',
+    'millrace_lane_failovers_total{lane="a/m"} 1',
+    'millrace_lane_failovers_total{lane="b/m"} 0',
+    'millrace_lane_tokens_total{lane="b/m",class="output"} 25',
+    'millrace_lane_charged_nano_usd_total{lane="a/m"} 0',
+    'millrace_lane_charged_nano_usd_total{lane="b/m"} 12300',
+    'millrace_lane_cost_nano_usd_total{lane="b/m"} 11000',
+    'millrace_input_estimate_error_ratio_bucket{le="0",model="demo"} 0',
+    'millrace_input_estimate_error_ratio_bucket{le="0.05",model="demo"} 1',
+    'gen_ai_client_operation_duration_seconds_sum{lane="b/m"} 0.38',
+    'gen_ai_client_operation_time_to_first_chunk_seconds_bucket{le="0.02",lane="b/m"} 0',
+    'gen_ai_client_operation_time_to_first_chunk_seconds_bucket{le="0.04",lane="b/m"} 1',
+    'gen_ai_client_operation_time_to_first_chunk_seconds_bucket{le="+Inf",lane="b/m"} 1',
     'gen_ai_server_time_to_first_token_seconds_bucket{le="0.04",gen_ai_request_model="demo"} 1',
     'gen_ai_server_request_duration_seconds_sum{gen_ai_request_model="demo"} 0.412',
     'millrace_ledger_batch_operations_bucket{le="4"} 1',
@@ -48,13 +62,63 @@ it('turns and requests show up in their series', async () => {
   }
 })
 
-it('open holds are read at each scrape', async () => {
+it('open holds and the state of the ledger are read at each scrape', async () => {
   const metrics = createMetrics()
-  let open = 5
-  metrics.watchOpenHolds(() => open)
-  expect((await metrics.render()).body).toContain('\nmillrace_holds_open 5\n')
-  open = 0
-  expect((await metrics.render()).body).toContain('\nmillrace_holds_open 0\n')
+  const ledger = { openHolds: 5, gate: { open: true } }
+  metrics.watchLedger(ledger)
+  const { body } = await metrics.render()
+  expect(body).toContain('\nmillrace_holds_open 5\n')
+  expect(body).toContain('\nmillrace_ledger_available 1\n')
+  Object.assign(ledger, { openHolds: 0, gate: { open: false } })
+  const later = (await metrics.render()).body
+  expect(later).toContain('\nmillrace_holds_open 0\n')
+  expect(later).toContain('\nmillrace_ledger_available 0\n')
+})
+
+it('a loaded configuration begins the series of its models and lanes at zero, and removes all others', async () => {
+  const metrics = createMetrics()
+  const configured = (...lanes: string[]) => ({
+    models: [{ id: lanes.join('+'), lanes: lanes.map((id) => ({ id })) }],
+  })
+  const seen = async (name: string) =>
+    ((await metrics.render()).body.match(new RegExp(`^${name}\\{.*$`, 'gm')) ?? []).map((line) => line.split('{')[1])
+  metrics.configLoaded(configured('a/m', 'b/m'))
+  expect(await seen('millrace_lane_failovers_total')).toEqual(['lane="a/m"} 0', 'lane="b/m"} 0'])
+  expect(await seen('millrace_shortfall_nano_usd_total')).toEqual(['model="none"} 0', 'model="a/m+b/m"} 0'])
+  metrics.laneCooledDown('a/m', 'failing')
+  const attempts = [{ lane: 'b/m', outcome: 'finished', ms: 1 }]
+  metrics.turnEnded({ model: 'a/m+b/m', outcome: 'completed', totalMs: 1, attempts })
+  metrics.configLoaded(configured('b/m', 'c/m'))
+  expect(await seen('millrace_lane_cooldowns_total')).toEqual([])
+  expect(await seen('millrace_turns_total')).toEqual([])
+  expect(await seen('millrace_lane_attempts_total')).toEqual(
+    ['b/m', 'c/m'].flatMap((lane) => [
+      `lane="${lane}",outcome="finished"} ${lane === 'b/m' ? 1 : 0}`,
+      `lane="${lane}",outcome="credential"} 0`,
+      `lane="${lane}",outcome="not-found"} 0`,
+    ]),
+  )
+  expect(await seen('millrace_lane_failovers_total')).toEqual(['lane="b/m"} 0', 'lane="c/m"} 0'])
+  // A lane that comes back begins again.
+  metrics.configLoaded(configured('a/m'))
+  metrics.laneCooledDown('a/m', 'failing')
+  expect(await seen('millrace_lane_cooldowns_total')).toEqual(['lane="a/m",reason="failing"} 1'])
+})
+
+it('what cannot be read of the disk is not rendered', async () => {
+  const metrics = createMetrics()
+  const uses = [
+    { disk: { bytes: 100, freeBytes: 40 }, files: [{ name: 'ledger.db', bytes: 7 }] },
+    { disk: undefined, files: [] },
+  ]
+  metrics.watchStorage(async () => uses.shift()!)
+  const storage = async () => (await metrics.render()).body.match(/^millrace_data.*$/gm)
+  expect(await storage()).toEqual([
+    'millrace_data_disk_available_bytes 40',
+    'millrace_data_disk_bytes 100',
+    'millrace_database_file_bytes{file="ledger.db"} 7',
+  ])
+  expect(await storage()).toBe(null)
 })
 
 it('the length of the audit log and its head are read together, and absent without a row', async () => {

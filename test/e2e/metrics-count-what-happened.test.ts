@@ -37,7 +37,8 @@ describe('metrics', () => {
       const reported = await fetch(`http://127.0.0.1:${port}${path}`)
       expect([reported.status, await reported.text()]).toEqual([404, 'Metrics are at /metrics\n'])
     }
-    expect((await fetch(`http://127.0.0.1:${port}/metrics?x=y`)).status).toBe(200)
+    const page = await fetch(`http://127.0.0.1:${port}/metrics?x=y`)
+    expect([page.status, (await page.text()).includes('millrace_build_info')]).toEqual([200, true])
   })
 
   it('show where the audit log ends, as verify does', async () => {

@@ -106,6 +106,7 @@ class AnthropicEventReader implements EventReader {
       return []
     }
     state.finished = true
+    state.finishReason = typeof stopReason === 'string' ? stopReason : undefined
     const reason = FINISH_REASONS.get(stopReason) ?? (hasCalls ? 'tool-calls' : 'stop')
     return [...this.#blocks.endAll(reason), { type: 'turn-end', reason }]
   }

@@ -171,6 +171,7 @@ class ChatEventReader implements EventReader {
       return false
     }
     if (this.#reasoning !== '') this.#sealReasoning()
+    this.state.finishReason = finish
     const calls = this.#calls.size
     for (let call = 0; call < calls; call++) this.#events.push({ type: 'tool-call-end', call })
     const known = finish === 'length' ? finish : finish === 'content_filter' ? 'content-filter' : undefined

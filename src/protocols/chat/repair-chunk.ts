@@ -45,6 +45,8 @@ export class ChunkRepair {
   fault: string | undefined
   /** Every requested choice has a finish reason. */
   finished = false
+  /** The last one, in the provider's words. */
+  finishReason: string | undefined = undefined
   readonly #options: RelayOptions
   readonly #joins: boolean
   readonly #states = new Map<number, ChoiceState>()
@@ -105,6 +107,7 @@ export class ChunkRepair {
     const finish = finishReasonFrom(choice.finish_reason, state.calls)
     if (finish === null) return choice.finish_reason === '' ? set(choice, 'finish_reason', null) : changed
     state.finished = true
+    this.finishReason = finish
     this.#finishedCount += 1
     this.finished = this.#finishedCount >= choices
     if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)

@@ -104,6 +104,7 @@ export class ChatTap implements StreamAdapter {
     }
     if (state.error === undefined) state.invalid ??= fault
     state.finished = this.#repair.finished
+    state.finishReason = this.#repair.finishReason
     if (state.error !== undefined || state.invalid !== undefined) {
       // The failure is reported in our own words; what came in the same chunk is neither sent nor counted.
       state.outputBytes = bytesBefore

@@ -143,6 +143,7 @@ class GeminiEventReader implements EventReader {
   #finish(reason: string): void {
     for (const call of this.#calls.rest()) this.#emitCall(call)
     this.state.finished = true
+    this.state.finishReason = reason
     this.#events.push({ type: 'turn-end', reason: finishReasonOf(reason, this.#callCount > 0) })
   }
 

@@ -59,6 +59,7 @@ export function createItemEventReader(origin: string, { functionsAreCustom = fal
     }
     ending = found
     state.finished = true
+    state.finishReason = found.kind
     state.done = true
     return queue.take()
   }

@@ -24,6 +24,8 @@ export interface StreamState {
   heldBytes: number
   /** There was a finish reason; the usage may still come. */
   finished: boolean
+  /** The finish reason in the provider's words. */
+  finishReason: string | undefined
   /** There was the end mark of the stream. */
   done: boolean
   /** The lane's own error inside the stream. */
@@ -42,6 +44,7 @@ export const newStreamState = (): StreamState => ({
   calls: 0,
   heldBytes: 0,
   finished: false,
+  finishReason: undefined,
   done: false,
   error: undefined,
   invalid: undefined,
@@ -58,6 +61,7 @@ export function copyState(from: StreamState, to: StreamState): void {
   to.calls = from.calls
   to.heldBytes = from.heldBytes
   to.finished = from.finished
+  to.finishReason = from.finishReason
   to.done = from.done
   to.error = from.error
   to.invalid = from.invalid

@@ -104,7 +104,7 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
 }
 
 async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<void> {
-  const { edge, requestId, startedAt, log } = context
+  const { edge, requestId, startedAt, log, trace } = context
   const { gateway, turnCounts } = edge
   const { caller, slot } = sent
   const read = await parseTurn(context, sent)
@@ -114,7 +114,7 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const sink = new ClientSink(context, request.delivery)
   const program = request.protocol === 'responses' ? findClientProgram(context.request) : undefined
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)
-  const input = { requestId, caller, program, request, sink, startedAt, claim, onContent }
+  const input = { requestId, caller, program, request, sink, startedAt, claim, onContent, trace }
   turnCounts.running += 1
   try {
     const record = await gateway.serveTurn(gateway.services, input)

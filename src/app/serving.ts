@@ -50,6 +50,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     }),
     gateway: createGateway(services, turns, send),
     turnCounts: turns,
+    about: { version: admin.version, publicUrl: services.config.server.publicUrl },
     tracing: traces.enabled
       ? await openTracing({
           ...{ version: admin.version, optIn: overrides.otelOptIn },

@@ -69,7 +69,6 @@ describe('what is offered', () => {
 
 describe('what is not', () => {
   it.each([
-    ['GET', '/', /nothing at GET \//],
     ['POST', '/v1/embeddings', /Embeddings/],
     ['POST', '/v1/completions', /Legacy/],
     ['POST', '/v1/images/generations', /Images/],

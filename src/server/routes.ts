@@ -5,10 +5,11 @@ import { serveAdmin } from './admin/serve-admin.ts'
 import { authenticate } from './auth.ts'
 import { serveConsole } from './console/serve-console.ts'
 import { serveDocs } from './docs.ts'
+import { serveHome } from './home.ts'
 import { serveOpenApi } from './openapi.ts'
 import { NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
-import { sendJson, sendJsonBytes, sendProblem, writeHead } from './respond.ts'
+import { sendJson, sendJsonBytes, sendProblem } from './respond.ts'
 import { describeKey, getModel, getRequest, listModels } from './v1/look-ups.ts'
 import { postTurn } from './v1/post-turn.ts'
 import { deleteResponse, getResponse } from './v1/stored-responses.ts'
@@ -32,7 +33,7 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/key', { GET: withKey(describeKey) }],
   ['/v1/requests/', { GET: withKey(getRequest) }],
   ['/openapi.json', { GET: serveOpenApi }],
-  ['/', { GET: home }],
+  ['/', { GET: serveHome }],
   ['/docs', { GET: serveDocs }],
   ['/docs/', { GET: serveDocs }],
   ['/console', { GET: serveConsole }],
@@ -76,17 +77,6 @@ let configSchema: Buffer | undefined
 function sendConfigSchema(context: RequestContext): void {
   configSchema ??= readFileSync(CONFIG_SCHEMA)
   sendJsonBytes(context, 200, configSchema, { 'content-type': 'application/schema+json' })
-}
-
-/** A browser goes to the console. A program that calls `/` has a base URL without `/v1`. */
-function home(context: RequestContext): void {
-  const { request, response, edge } = context
-  const isBrowser = String(request.headers.accept ?? '').includes('text/html')
-  if (edge.console === undefined || !isBrowser) sendProblem(context, refuseUnknownPath('GET', '/', OFFERED))
-  else {
-    writeHead(context, 302, { location: '/console', 'content-length': '0', 'cache-control': 'no-store' })
-    response.end()
-  }
 }
 
 /** What clients may call, as `GET /v1/models/{id}`. */

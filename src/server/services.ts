@@ -65,6 +65,8 @@ export interface EdgeServices {
   readonly countedInputs: Pick<CountedInputs, 'note'>
   /** Counts turns that were refused before admission and leave no receipt. */
   readonly refusedTurns: Pick<RefusedTurnCounter, 'note'>
+  /** What anyone may know about this server. */
+  readonly about: { readonly version: string; readonly publicUrl?: string | undefined }
   /** Undefined unless the configuration has switched traces on. */
   readonly tracing: Pick<Tracing, 'startRequest'> | undefined
   /** Undefined for requests of other accounts too. */

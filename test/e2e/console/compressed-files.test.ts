@@ -122,13 +122,6 @@ describe('a path below the console', () => {
     },
   )
 
-  it('redirects browsers from the root; programs get an explanation', async () => {
-    const led = await sendBytes(server(), '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
-    expect([led.status, led.headers.location, led.headers['cache-control']]).toEqual([302, '/console', 'no-store'])
-    const reported = await sendBytes(server(), '/', { headers: { accept: '*/*' } })
-    expect([reported.status, codeIn(reported)]).toEqual([404, 'endpoint_not_provided'])
-  })
-
   it('answers 404 for a file of another build instead of the page', async () => {
     for (const name of ['index-00000000.js', `${script.slice('assets/'.length)}.br`, 'constructor', '..']) {
       const reported = await sendBytes(server(), `/console/assets/${name}`)

@@ -1,5 +1,6 @@
 import { pause } from '../lib/async.ts'
 import { systemClock } from '../lib/clock.ts'
+import type { ArchiveStep } from './sqlite/worker-messages.ts'
 
 /** A parameter of a statement, or a cell of a row. */
 export type SqlValue = string | number | bigint | null | Uint8Array
@@ -34,6 +35,8 @@ export interface SqlStore {
   all<Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>
   /** Runs the list in one transaction. Resolves when it is durable, with the number of rows that each statement changed. */
   atomic(statements: readonly AtomicStatement[]): Promise<number[]>
+  /** Archives the log of an SQLite file while it is copied for a backup (db/backup.ts). */
+  archiveLog?(step: ArchiveStep): Promise<unknown>
   close(): Promise<void>
 }
 

@@ -4,6 +4,7 @@ import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { SqlFailure, type SqlStore } from '../sql-store.ts'
 import { connect, immutableUri } from './connection.ts'
+import { AUTOCHECKPOINT_PAGES } from './worker-messages.ts'
 
 /** The tests use the built one in dist/. */
 const CHECKER = fileURLToPath(
@@ -22,7 +23,6 @@ export type IntegrityReport =
 const LOG_BYTES_MAX = 256 * 1024 * 1024
 const LOG_LOOK_MS = 500
 const ATTEMPTS_MAX = 3
-const AUTOCHECKPOINT_PAGES = 1000
 
 /**
  * Checks the whole structure of an open database: pages, free list, every index against its table, the types and texts of
@@ -50,7 +50,8 @@ function versionOf(path: string): string {
   return `${size} ${mtimeNs}`
 }
 
-function runChecker(path: string, ...options: 'quick'[]): Promise<IntegrityReport> {
+/** Checks a file that does not change meanwhile, in a process of its own. */
+export function runChecker(path: string, ...options: 'quick'[]): Promise<IntegrityReport> {
   const child = spawn(process.execPath, [CHECKER, path, ...options], { stdio: ['ignore', 'pipe', 'ignore'], env: {} })
   let output = ''
   let isGivenUp = false
@@ -77,7 +78,8 @@ function runChecker(path: string, ...options: 'quick'[]): Promise<IntegrityRepor
   }).finally(() => clearInterval(looking)) as Promise<IntegrityReport>
 }
 
-function beNice(pid: number): void {
+/** Other work goes first. */
+export function beNice(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW)
   } catch {

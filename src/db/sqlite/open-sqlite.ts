@@ -54,6 +54,7 @@ export async function openSqlite({ path, synchronous = 'full', onDeath }: Sqlite
       const failures = (await channel.ask({ kind: 'each', groups })) as (PackedError | undefined)[]
       return failures.map((failure) => failure && unpackError(failure, path))
     },
+    archiveLog: (step) => channel.ask({ kind: 'archive', step }),
     close() {
       isClosing = true
       return channel.close()

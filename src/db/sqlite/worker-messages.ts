@@ -18,8 +18,20 @@ export interface SqliteFile extends SqlStore {
   atomicEach(groups: readonly StatementGroup[]): Promise<(Error | undefined)[]>
 }
 
+/**
+ * How the log of a file is archived while the file is copied. `begin`: the log is empty, and from now on nothing leaves it
+ * but into numbered files whose names begin with `into`. `cut`: what the log has becomes the next of them. `end`: as before.
+ */
+export type ArchiveStep =
+  | { readonly kind: 'begin'; readonly into: string }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'end' }
+
 /** `full` makes every commit durable; `normal` may lose the newest commits on a power loss. */
 export type Synchronous = 'full' | 'normal'
+
+/** SQLite's own default: after a commit with so many pages in the log, they move into the file. */
+export const AUTOCHECKPOINT_PAGES = 1000
 
 /** What the worker is started with. */
 export interface WorkerSettings {
@@ -31,6 +43,7 @@ export type WorkerTask =
   | { readonly kind: 'all'; readonly sql: string; readonly parameters: readonly SqlValue[] }
   | { readonly kind: 'atomic'; readonly statements: readonly AtomicStatement[] }
   | { readonly kind: 'each'; readonly groups: readonly StatementGroup[] }
+  | { readonly kind: 'archive'; readonly step: ArchiveStep }
   | { readonly kind: 'close' }
 
 /** Rows and parameters stay nested arrays: measured, a structured clone of them is cheaper than of one flat array. */

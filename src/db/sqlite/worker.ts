@@ -1,9 +1,12 @@
+import { copyFileSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../../lib/types.ts'
 import { type AtomicStatement, isOfTheData, SqlFailure, type SqlValue, UnexpectedChanges } from '../sql-store.ts'
 import { openDriver, type SqliteDriver } from './connection.ts'
 import { type PackedError, packError } from './failure.ts'
 import {
+  type ArchiveStep,
+  AUTOCHECKPOINT_PAGES,
   OPENED,
   type StatementGroup,
   type WorkerReply,
@@ -19,22 +22,79 @@ import {
 const port = parentPort
 if (port === null) throw new Error('This file is the body of a worker thread')
 
+const { path } = workerData as WorkerSettings
+
 const reply = (message: WorkerReply): void => port.postMessage(message)
 
 function perform(driver: SqliteDriver, task: WorkerTask) {
   switch (task.kind) {
     case 'all':
+      if (archive !== undefined && CHECKPOINT.test(task.sql)) tryToCutLog(driver, archive)
       return driver.all(task.sql, task.parameters)
     case 'atomic':
       return inTransaction(driver, () => task.statements.map((each, index) => runStatement(driver, each, index)))
     case 'each':
       return inTransaction(driver, () => runEach(driver, task.groups))
+    case 'archive':
+      archiveLog(driver, task.step)
+      return null
     case 'close':
       driver.close()
       return null
     default:
       return assertNever(task)
   }
+}
+
+/** Moves committed pages from the log into the file. */
+const CHECKPOINT = /^PRAGMA wal_checkpoint/
+const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)'
+
+let archive: LogArchive | undefined
+
+interface LogArchive {
+  readonly into: string
+  parts: number
+  /** Something is missing in the archive: the disk it is on was full. */
+  failure?: unknown
+}
+
+/**
+ * A copy of a file that is written meanwhile is not of one moment; with all that left the log meanwhile, in order, it is. So
+ * every checkpoint is preceded by a copy of the log, here, where nothing is committed in between.
+ */
+function archiveLog(driver: SqliteDriver, step: ArchiveStep): void {
+  switch (step.kind) {
+    case 'begin':
+      driver.all('PRAGMA wal_autocheckpoint = 0', [])
+      driver.all(EMPTY_LOG, [])
+      archive = { into: step.into, parts: 0 }
+      return
+    case 'cut':
+      if (archive === undefined) throw new Error('The log is not archived')
+      tryToCutLog(driver, archive)
+      if (archive.failure !== undefined) throw archive.failure
+      return
+    case 'end':
+      archive = undefined
+      driver.all(`PRAGMA wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`, [])
+      return
+    default:
+      assertNever(step)
+  }
+}
+
+/** The log is emptied even if it could not be archived: a broken backup must not hold up the file. */
+function tryToCutLog(driver: SqliteDriver, archive: LogArchive): void {
+  const log = `${path}-wal`
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  archive.parts += 1
+  try {
+    copyFileSync(log, `${archive.into}${archive.parts}`)
+  } catch (error) {
+    archive.failure ??= error
+  }
+  driver.all(EMPTY_LOG, [])
 }
 
 try {

@@ -42,6 +42,8 @@ export type AuditAction =
   | 'admin_key_revoked'
   | 'clock_followed'
   | 'clock_set_back'
+  | 'backup_begun'
+  | 'restored'
 
 export interface AuditEntry {
   /** An email, `operator` for the command line, `admin-key:` and an id, or `system`. */

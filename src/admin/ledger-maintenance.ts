@@ -185,3 +185,17 @@ async function verifyRows({ db, ledger }: AdminServices) {
     audit_head: audit.head,
   }
 }
+
+/** Copies the files of the ledger into a new folder, for the backup that will be called `to`. */
+export async function copyForBackup(
+  { copyFiles, auditLog }: AdminServices,
+  { to, ...copy }: { readonly to: string; readonly folder: string; readonly key_ring: boolean },
+) {
+  if (copyFiles === undefined) return refuseOperation('backup_refused', POSTGRES_BACKS_UP)
+  // Before the copy, which then has it.
+  return copyFiles({ ...copy, begin: () => auditLog.announce({ action: 'backup_begun', detail: to }) })
+}
+
+export const POSTGRES_BACKS_UP =
+  'The ledger is in PostgreSQL (storage.database), which is backed up with its own tools: pg_basebackup with an archive of its log, or ' +
+  'pg_dump; and the key ring apart. See docs/operate/postgres.md, Backup.'

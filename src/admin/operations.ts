@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { applyBody } from '../contract/accounts-file.ts'
 import { createAdminKeyBody } from '../contract/admin-keys.ts'
@@ -13,7 +14,7 @@ import { createCodes, listCodes, redeemCodeFor, withdrawCode } from './codes.ts'
 import { compareCatalog } from './compare-catalog.ts'
 import { inviteAtServer } from './invitations.ts'
 import { changeKey, createKey, listKeys, revokeKey, rotateKey, showKey } from './keys.ts'
-import { followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
+import { copyForBackup, followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
 import { explainRoute, listModels } from './models.ts'
 import { type Done, done, type Outcome, refuseOperation } from './outcome.ts'
 import { disablePerson, enablePerson, listPeople } from './people.ts'
@@ -34,6 +35,7 @@ const operation = <Schema extends z.ZodType, Value>(
   run: (services: OperatorServices, args: z.output<Schema>) => Promise<Outcome<Value>>,
 ): Operation<Schema, Value> => ({ args, run })
 
+const absolutePath = z.string().refine(isAbsolute, 'must be an absolute path')
 const ofAccount = { account: named }
 const oneAccount = z.strictObject(ofAccount)
 const oneKey = z.strictObject({ key: named })
@@ -97,6 +99,10 @@ export const OPERATIONS = {
   'route.explain': operation(z.strictObject({ model: named }), explainRoute),
   'requests.trace': operation(z.strictObject({ request: named }), traceRequest),
   'db.verify': operation(nothing, verifyLedger),
+  'db.backup': operation(
+    z.strictObject({ to: absolutePath, folder: absolutePath, key_ring: z.boolean() }),
+    copyForBackup,
+  ),
   'db.clock': operation(nothing, showClock),
   'db.clock.follow': operation(nothing, followClock),
   'db.clock.set-back': operation(nothing, setClockBack),

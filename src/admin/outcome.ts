@@ -45,6 +45,7 @@ export const REFUSALS = {
   admin_key_not_found: 404,
   scope_exceeded: 403,
   plan_changed: 409,
+  backup_refused: 409,
 } as const
 
 export type RefusalReason = keyof typeof REFUSALS

@@ -12,6 +12,7 @@ import type { EstimateErrors } from '../pricing/estimate.ts'
 import type { LaneHealth } from '../routing/circuit-breaker.ts'
 import type { ActorLog } from './audit.ts'
 import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from './count-usage.ts'
+import type { Outcome } from './outcome.ts'
 import type { StatusSources } from './server-status.ts'
 import type { SignInServices } from './sessions.ts'
 import type { RedeemTries } from './sign-in-limits.ts'
@@ -49,6 +50,34 @@ export interface AdminServices {
   readonly files: { readonly ledger: SqlStore; readonly content: SqlStore }
   /** Checks the structure of the database files; absent if there are none. */
   readonly checkFiles?: (() => Promise<readonly FileCheck[]>) | undefined
+  /** Copies the database files, the journal and the key ring as they are at one moment; absent on PostgreSQL. */
+  readonly copyFiles?: ((request: BackupCopy) => Promise<Outcome<BackupPoint>>) | undefined
+}
+
+export interface BackupCopy {
+  /** A new folder; the one above exists. */
+  readonly folder: string
+  /** Whether to copy keyring.json. */
+  readonly key_ring: boolean
+  /** Called once nothing speaks against the copy, before it begins. */
+  begin(): Promise<void>
+}
+
+/** What is known about a copy when it is made. The command verifies it and makes a backup of it (app/backup.ts). */
+export interface BackupPoint {
+  readonly taken_at: string
+  /** The id of the ledger. */
+  readonly ledger: string
+  /** Ends of turns that only the journal has. */
+  readonly ends_in_journal: number
+  readonly source: { readonly host: string; readonly data: string; readonly config: string | null }
+  readonly key_ring: {
+    /** `file`: copied; `environment`: the server has it from there; `apart`: the operator keeps keyring.json elsewhere. */
+    readonly where: 'file' | 'environment' | 'apart'
+    /** Ids that are derived from the secrets, and say nothing about them. */
+    readonly founding: string
+    readonly ids: readonly string[]
+  }
 }
 
 /** For use cases that are also called with less than all services. */

@@ -8,7 +8,6 @@ import {
   createUsageKeeper,
   type UsageKeeper,
 } from '../admin/count-usage.ts'
-import type { FileCheck } from '../admin/services.ts'
 import { createSignInServices, type SignInServices } from '../admin/sessions.ts'
 import { createRedeemTries } from '../admin/sign-in-limits.ts'
 import { createCallers } from '../auth/callers.ts'
@@ -28,7 +27,6 @@ import type { Signal } from '../db/postgres/signals.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
 import { openSettleJournal, takeRecords } from '../db/settle-journal.ts'
 import type { SqlStore } from '../db/sql-store.ts'
-import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
 import { DatabaseLocked } from '../db/sqlite/failure.ts'
 import { createSeals } from '../gateway/seals.ts'
 import type { FindKeptFacts, KeptFacts, LedgerObserver } from '../ledger/core.ts'
@@ -65,6 +63,7 @@ import {
   loadKeyring,
   nameLedgerOfKeyring,
 } from './key-ring.ts'
+import { createFileWork } from './ledger-files.ts'
 import { openContentOfLedger } from './open-content.ts'
 import { createRuleBook } from './rules.ts'
 import { isServed } from './server-note.ts'
@@ -119,7 +118,7 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   if (quarantinedBefore.length > 0) {
     notices.push({ message: `Set aside earlier, and not used: ${quarantinedBefore.join(', ')}.`, facts: {} })
   }
-  const operations = operationsOf(services)
+  const operations = operationsOf(services, options)
   if (database.kind === 'postgres' && options.purpose === 'server') {
     closing.add(await database.listen((signals) => applySignals(operations, signals)))
   }
@@ -496,7 +495,7 @@ async function openPeople(
 }
 
 /** The services of the operator's and the owner's use cases, with the command line as actor. */
-function operationsOf(services: Services): App['operations'] {
+function operationsOf(services: Services, options: AppOptions): App['operations'] {
   const { clock, random, ledger, rules, health, estimateErrors, callers, people, countedInputs } = services
   const { database, content, keyring } = services
   const pepper = apiKeyPepper(keyring)
@@ -517,7 +516,7 @@ function operationsOf(services: Services): App['operations'] {
     redeemTries: createRedeemTries(clock),
     ledgerClock: clock,
     files: { ledger: database.file, content },
-    checkFiles: createFileChecker(services),
+    ...(database.kind === 'sqlite' ? createFileWork(services, database, options) : {}),
     forgetAll() {
       callers.forgetAll()
       people.sessions.forgetAll()
@@ -538,25 +537,5 @@ function applySignals(operations: App['operations'], signals: readonly Signal[])
     else if (about === 'account') operations.forgetAccount(Number(subject) as AccountRow)
     else if (about === 'people') operations.people.sessions.forgetAll()
     else operations.forgetAll()
-  }
-}
-
-/** One check at a time: each holds back the checkpoints of the file that it reads. */
-function createFileChecker({ config, content, database }: Services): (() => Promise<readonly FileCheck[]>) | undefined {
-  // PostgreSQL verifies its own files: pg_amcheck.
-  if (database.kind === 'postgres') return undefined
-  const files = { 'ledger.db': database.file, 'content.db': content }
-  let last: Promise<unknown> = Promise.resolve()
-  const checkAll = async (): Promise<readonly FileCheck[]> => {
-    const checks: FileCheck[] = []
-    for (const [file, opened] of Object.entries(files)) {
-      checks.push({ file, report: await checkIntegrity(opened, join(config.storage.data, file)) })
-    }
-    return checks
-  }
-  return () => {
-    const mine = last.then(checkAll)
-    last = mine.catch(() => {})
-    return mine
   }
 }

@@ -47,6 +47,9 @@ type Answer = OperatorAnswer<unknown>
 const LOCKED_RETRIES = 40
 const LOCKED_RETRY_MS = 100
 
+/** Copying a ledger takes as long as its disks take; a server that dies closes the connection. */
+const BACKUP_TIMEOUT_MS = 12 * 60 * 60_000
+
 /** Calls the running server if there is one, else runs here with the data folder locked. */
 export const createOperator = (deps: OperatorDeps): Operator => ({
   async call<Name extends OperationName>(place: Place, name: Name, args: OperationArgs<Name>) {
@@ -84,7 +87,8 @@ async function callServer(
 ): Promise<Answer | undefined> {
   const server = await readServerNote(data)
   if (server === undefined) return undefined
-  const reply = await sendToServer(server.socket, { version: deps.version, operation, args })
+  const timeoutMs = operation === 'db.backup' ? BACKUP_TIMEOUT_MS : undefined
+  const reply = await sendToServer(server.socket, { version: deps.version, operation, args }, timeoutMs)
   switch (reply.kind) {
     case 'absent':
       return undefined

@@ -48,10 +48,11 @@ function cliDeps(context: MainContext): CliServices {
     loadSettings: (flags: Parameters<typeof loadSettings>[1]) => loadSettings(context, flags),
   }
   const upstreams = createUpstreams(common)
+  const operator = createOperator({ ...common, pause })
   return {
     terminal,
     program: context.program,
-    operator: createOperator({ ...common, pause }),
+    operator,
     serve: async (options) => {
       const start = workerStartOf(context.environment)
       const worker = start && (await import('./worker-link.ts')).joinSupervisor(start)
@@ -75,6 +76,10 @@ function cliDeps(context: MainContext): CliServices {
       const sources = configSources(context, place)
       return examine({ version: versions.millrace, sources, machine, upstreams }, place, options)
     },
+    backUpLedger: async (place, request) =>
+      (await import('./backup.ts')).backUpLedger({ ...common, operator, cwd: context.cwd }, place, request),
+    restoreLedger: async (place, request) =>
+      (await import('./restore.ts')).restoreLedger({ ...common, cwd: context.cwd }, place, request),
     moveLedger: async (place, request) =>
       (await import('./move-ledger.ts')).moveLedger({ ...common, cwd: context.cwd }, place, request),
     checkConfig: (place) => checkConfig(configSources(context, place), systemClock.now()),

@@ -165,6 +165,57 @@ export interface DoctorReport {
   readonly skipped: readonly string[]
 }
 
+export interface BackupRequest {
+  readonly to: string
+  /** False: keyring.json is kept apart. */
+  readonly withKeyring: boolean
+  onStep(step: string): void
+}
+
+export interface BackupCounts {
+  readonly accounts: number
+  readonly receipts: number
+  readonly transfers: number
+  readonly audit_entries: number
+  readonly open_requests: number
+  readonly ends_in_journal: number
+}
+
+export interface BackupReport {
+  readonly folder: string
+  readonly id: string
+  /** The moment that the backup is of. */
+  readonly taken_at: string
+  readonly version: string
+  /** Where the key ring is: in the backup, in the environment of the server, or kept apart. */
+  readonly key_ring: 'file' | 'environment' | 'apart'
+  readonly bytes: number
+  readonly counts: BackupCounts
+  readonly audit_head: string
+}
+
+export type BackupOutcome =
+  | { readonly kind: 'done'; readonly report: BackupReport }
+  | { readonly kind: 'refused'; readonly exit: ExitCode; readonly message: string }
+
+export interface RestoreRequest {
+  readonly from: string
+  onStep(step: string): void
+}
+
+export interface RestoreReport {
+  readonly data: string
+  readonly id: string
+  readonly taken_at: string
+  readonly counts: BackupCounts
+  readonly warnings: readonly string[]
+  readonly next: readonly string[]
+}
+
+export type RestoreOutcome =
+  | { readonly kind: 'done'; readonly report: RestoreReport }
+  | { readonly kind: 'refused'; readonly exit: ExitCode; readonly message: string }
+
 /** The services of the command line, built by `app`. */
 export interface CliServices {
   readonly terminal: Terminal
@@ -182,6 +233,8 @@ export interface CliServices {
   readonly doctor: (place: Place, options: { readonly online: boolean }) => Promise<DoctorReport>
   readonly upstreams: Upstreams
   readonly accountsFiles: AccountsFiles
+  readonly backUpLedger: (place: Place, request: BackupRequest) => Promise<BackupOutcome>
+  readonly restoreLedger: (place: Place, request: RestoreRequest) => Promise<RestoreOutcome>
   readonly moveLedger: (place: Place, request: MoveRequest) => Promise<MoveOutcome>
   /** Writes the commented template, or what a file of another gateway becomes. An existing file is kept unless `overwrite`. */
   readonly writeTemplate: (path: string, mode: InitMode) => Promise<InitOutcome>

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ClockReport } from '../admin/ledger-maintenance.ts'
 import type { ClockView } from '../admin/server-status.ts'
-import { EXIT, type MoveReport } from './cli-services.ts'
+import { type BackupCounts, type BackupReport, EXIT, type MoveReport } from './cli-services.ts'
 import type { CommandContext, Shown } from './command-context.ts'
 import { columnsOf, countOf, formatFacts, formatTable, type Style } from './format.ts'
 
@@ -52,7 +52,71 @@ export function addDb(program: Command, context: CommandContext): void {
         }
       })
     })
+  addBackup(db, context)
+  addRestore(db, context)
   addMove(db, context)
+}
+
+/** Says on standard error what begins, for those who wait. */
+const stepsOf =
+  ({ json, services }: CommandContext) =>
+  (step: string): void => {
+    if (!json) services.terminal.err(`${step} …\n`)
+  }
+
+const RING_IS: Readonly<Record<BackupReport['key_ring'], string>> = {
+  file: 'keyring.json, in the backup: keep the backup as secret as the key ring',
+  environment: 'MILLRACE_SECRET_KEY, not in the backup: keep it elsewhere',
+  apart: 'keyring.json, not in the backup: keep it elsewhere',
+}
+
+function addBackup(db: Command, context: CommandContext): void {
+  db.command('backup')
+    .description('write a verified backup into a new folder, with or without a running server')
+    .requiredOption('--to <folder>', 'folder to create; the one above it exists')
+    .option('--without-key-ring', 'leave keyring.json out, to keep it apart')
+    .action(async ({ to, withoutKeyRing }: { readonly to: string; readonly withoutKeyRing?: true }) => {
+      const request = { to, withKeyring: withoutKeyRing !== true, onStep: stepsOf(context) }
+      const outcome = await context.services.backUpLedger(context.place(), request)
+      if (outcome.kind === 'refused') return context.fail(outcome.exit, outcome.message)
+      const { report } = outcome
+      context.print(report, {
+        data: formatFacts(context.style, [
+          ['backup', report.folder],
+          ['of', report.taken_at],
+          ['size', `${Math.ceil(report.bytes / 1024 / 1024)} MiB`],
+          ['key ring', RING_IS[report.key_ring]],
+          ...countFacts(report.counts),
+        ]),
+        note: `${context.style.green('The copy balances, is undamaged, and opens with its key ring.')}\n`,
+      })
+    })
+}
+
+const countFacts = (counts: BackupCounts): (readonly [string, string])[] => [
+  ['accounts', String(counts.accounts)],
+  ['receipts', `${counts.receipts}, ${counts.open_requests} of them of requests that were running`],
+  ['transfers', String(counts.transfers)],
+]
+
+function addRestore(db: Command, context: CommandContext): void {
+  db.command('restore')
+    .description('copy a backup into a data folder that has no ledger; overwrites nothing')
+    .requiredOption('--from <folder>', 'folder that db backup has written')
+    .action(async ({ from }: { readonly from: string }) => {
+      const outcome = await context.services.restoreLedger(context.place(), { from, onStep: stepsOf(context) })
+      if (outcome.kind === 'refused') return context.fail(outcome.exit, outcome.message)
+      const { report } = outcome
+      const warnings = report.warnings.map((warning) => `${context.style.yellow('warning:')} ${warning}\n`)
+      context.print(report, {
+        data: formatFacts(context.style, [
+          ['restored', report.data],
+          ['as of', report.taken_at],
+          ...countFacts(report.counts),
+        ]),
+        note: [...warnings, ...report.next.map((step) => `${step}\n`)].join(''),
+      })
+    })
 }
 
 interface MoveOptions {
@@ -64,9 +128,7 @@ function addMove(db: Command, context: CommandContext): void {
     .description('copy a stopped ledger with everything that belongs to it into PostgreSQL, or back into a folder')
     .requiredOption('--to <target>', 'postgres://user:password@host/name, or a folder; it has to be empty')
     .action(async ({ to }: MoveOptions) => {
-      const { terminal } = context.services
-      const onStep = (step: string) => context.json || terminal.err(`${step} …\n`)
-      const outcome = await context.services.moveLedger(context.place(), { to, onStep })
+      const outcome = await context.services.moveLedger(context.place(), { to, onStep: stepsOf(context) })
       if (outcome.kind === 'refused') return context.fail(outcome.exit, outcome.message)
       const { report } = outcome
       if (!report.ok) context.end(EXIT.failure)

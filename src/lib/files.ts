@@ -15,6 +15,16 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
+/** Makes the bytes of a written file durable. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
 /** Creates a file for its owner alone, with its bytes synced. Its name is durable after `syncFolder`. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)

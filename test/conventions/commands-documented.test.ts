@@ -30,6 +30,8 @@ function bareProgram(): Command {
     pinImports: unasked,
     upstreams: { list: unasked, test: unasked },
     accountsFiles: { read: unasked, openSecrets: unasked },
+    backUpLedger: unasked,
+    restoreLedger: unasked,
     moveLedger: unasked,
     writeTemplate: unasked,
     versions: { millrace: '0', node: '0', driver: '', schema: '' },

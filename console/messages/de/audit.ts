@@ -42,5 +42,7 @@ export const audit: Catalogue['audit'] = {
     admin_key_revoked: 'Admin-Schlüssel widerrufen',
     clock_followed: 'Zeitsprung übernommen',
     clock_set_back: 'Uhr des Ledgers zurückgestellt',
+    backup_begun: 'Backup begonnen',
+    restored: 'Aus einem Backup wiederhergestellt',
   },
 }

@@ -40,5 +40,7 @@ export const audit = {
     admin_key_revoked: 'Admin key revoked',
     clock_followed: 'Clock change accepted',
     clock_set_back: 'Ledger clock set back',
+    backup_begun: 'Backup started',
+    restored: 'Restored from a backup',
   },
 } as const

@@ -3,7 +3,7 @@ import { open, rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Clock } from '../../lib/clock.ts'
-import { syncFolder } from '../../lib/files.ts'
+import { syncFile, syncFolder } from '../../lib/files.ts'
 import { contentMigrations, findContentLedger } from '../content/open-content.ts'
 import { createStoreDialect } from '../kysely-dialect.ts'
 import { findLedgerId, findMeta, findNewestMark, hasReached, SEALED_BY } from '../meta.ts'
@@ -366,9 +366,4 @@ const FIRST_RECEIPTS = [
 const newestTransfer = (ledger: SqliteDriver): readonly SqlValue[] => {
   const [row] = ledger.all(`SELECT row, at FROM transfers WHERE unit = 'usd' ORDER BY row DESC LIMIT 1`, [])
   return [row?.row ?? 0, row?.at ?? 0]
-}
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r+')
-  await file.sync().finally(() => file.close())
 }

@@ -62,6 +62,15 @@ export async function isNewest(file: SqlStore, migrations: readonly Migration[])
   )
 }
 
+/** Whether the next start migrates it: it has the first ones of the list, and no other. */
+export async function isOlder(file: SqlStore, migrations: readonly Migration[]): Promise<boolean> {
+  if (!(await listTables(file)).includes(RECORDS)) return false
+  const records = await file.all<{ name: string }>(`SELECT name FROM ${RECORDS} ORDER BY position`, [])
+  return (
+    records.length < migrations.length && records.every(({ name }, position) => migrations[position]?.name === name)
+  )
+}
+
 /** They must be the first ones of the list. */
 async function countApplied(file: SqlStore, migrations: readonly Migration[]): Promise<number> {
   const tables = await listTables(file)

@@ -1,0 +1,125 @@
+import { realpathSync } from 'node:fs'
+import { copyFile, mkdir, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { done, type Outcome, refuseOperation } from '../admin/outcome.ts'
+import type { BackupCopy, BackupPoint, FileCheck } from '../admin/services.ts'
+import { isoTime } from '../admin/values.ts'
+import { configPathOf } from '../config/load-config.ts'
+import { copyOpenFiles, NoRoom } from '../db/backup.ts'
+import type { Database } from '../db/open-database.ts'
+import { openSettleJournal } from '../db/settle-journal.ts'
+import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
+import { syncFile, syncFolder, whyNotWritten } from '../lib/files.ts'
+import type { AppOptions, Services } from './app.ts'
+
+type FileServices = Pick<Services, 'config' | 'content' | 'keyring' | 'clock'>
+
+/**
+ * What reads the database files whole: their check, and the copy for a backup. One at a time, because each of them decides when
+ * the log of a file is emptied. PostgreSQL has tools of its own for both.
+ */
+export function createFileWork(services: FileServices, database: Database, { settings }: Pick<AppOptions, 'settings'>) {
+  const { data } = services.config.storage
+  const files = [
+    { name: 'ledger.db', path: join(data, 'ledger.db'), store: database.file },
+    { name: 'content.db', path: join(data, 'content.db'), store: services.content },
+  ]
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const mine = last.then(work)
+    last = mine.catch(() => {})
+    return mine
+  }
+  return {
+    checkFiles: () =>
+      inTurn(async () => {
+        const checks: FileCheck[] = []
+        for (const { name, path, store } of files)
+          checks.push({ file: name, report: await checkIntegrity(store, path) })
+        return checks
+      }),
+    copyFiles: (request: BackupCopy) =>
+      inTurn(() => copyLedger({ ...services, database, files, config: configPathOf(settings) ?? null }, request)),
+  }
+}
+
+interface CopyServices extends Pick<FileServices, 'keyring' | 'clock'> {
+  readonly database: Database
+  readonly files: Parameters<typeof copyOpenFiles>[0]['files']
+  readonly config: string | null
+}
+
+/** Copies everything that a restored server needs into a new folder. A copy that fails is deleted. */
+async function copyLedger(services: CopyServices, request: BackupCopy): Promise<Outcome<BackupPoint>> {
+  const { folder } = request
+  const data = dirname(services.files[0]!.path)
+  const inside = isInside(folder, data)
+  if (inside !== false) return refuseOperation('backup_refused', inside === undefined ? noFolderAbove(folder) : INSIDE)
+  try {
+    await mkdir(folder, { mode: 0o700 })
+  } catch (error) {
+    return refuseOperation('backup_refused', `${folder} cannot be created: ${whyNotWritten(error) ?? String(error)}.`)
+  }
+  try {
+    await request.begin()
+    return done(await copyInto(services, data, request))
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    if (error instanceof NoRoom) return refuseOperation('backup_refused', error.message)
+    const why = whyNotWritten(error)
+    if (why === undefined) throw error
+    return refuseOperation('backup_refused', `${folder} cannot be written: ${why}.`)
+  }
+}
+
+const INSIDE = 'The target is inside the data folder. Name a folder outside of it, best on another disk.'
+const noFolderAbove = (folder: string): string =>
+  `${dirname(folder)} does not exist, or this user may not read it. Create it, or mount its disk, first.`
+
+/** Undefined when the folder above does not exist. */
+function isInside(folder: string, data: string): boolean | undefined {
+  try {
+    const path = relative(realpathSync(data), realpathSync(dirname(folder)))
+    return !path.startsWith('..') && path !== relative('/', realpathSync(dirname(folder)))
+  } catch {
+    return undefined
+  }
+}
+
+async function copyInto(
+  { database, files, keyring, clock, config }: CopyServices,
+  data: string,
+  { folder, key_ring: withKeyring }: BackupCopy,
+): Promise<BackupPoint> {
+  const { records, takenAt } = await copyOpenFiles({
+    files,
+    into: folder,
+    atPoint: async () => {
+      const takenAt = clock.now()
+      return { records: await database.journal.read(), takenAt }
+    },
+  })
+  const path = join(folder, 'settles.journal')
+  const journal = await openSettleJournal({ path, ledger: database.ledger, now: clock.now })
+  try {
+    for (const record of records) if (!(await journal.append(record))) throw new Error(`${path} could not be written`)
+  } finally {
+    await journal.close()
+  }
+  const isCopied = keyring.source !== 'environment' && withKeyring
+  if (isCopied) {
+    await copyFile(join(data, 'keyring.json'), join(folder, 'keyring.json'))
+    await syncFile(join(folder, 'keyring.json'))
+  }
+  await syncFolder(folder)
+  return {
+    ...{ taken_at: isoTime(takenAt), ledger: database.ledger, ends_in_journal: records.length },
+    source: { host: hostname(), data, config },
+    key_ring: {
+      where: isCopied ? 'file' : keyring.source === 'environment' ? 'environment' : 'apart',
+      founding: keyring.founding.id,
+      ids: [...keyring.keys.map(({ id }) => id), keyring.founding.label],
+    },
+  }
+}

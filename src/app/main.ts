@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { EXIT } from '../cli/cli-services.ts'
 import { readEnvironment } from '../config/files.ts'
-import { createFaults, createProcessTerminal, failureSentences, programCommand } from './process.ts'
-import { runMain } from './run-main.ts'
+import { createFaults, createProcessTerminal, programCommand } from './process.ts'
+import { reportFailure, runMain } from './run-main.ts'
 
 // Otherwise V8 collects the whole heap for each 64 MB of buffers, which large bodies and streams fill ten times a second. The flag came
 // to Node with 24, and is expected to become the default, and to go, in V8 14.8: an unknown flag would be reported on stderr.
@@ -16,7 +16,7 @@ const terminal = createProcessTerminal(environment)
 process.title = 'millrace'
 // A command has nothing to drain. A server replaces this handler.
 const faults = createFaults(process, (error) => {
-  for (const line of failureSentences(error)) terminal.err(`error: ${line}\n`)
+  reportFailure(terminal, process.argv, { error, exit: EXIT.failure })
   process.exit(EXIT.failure)
 })
 

@@ -1,4 +1,5 @@
 import { type CliServices, EXIT, type ExitCode, type Terminal } from '../cli/cli-services.ts'
+import { jsonError } from '../cli/command-context.ts'
 import { runCli } from '../cli/create-program.ts'
 import type { Environment } from '../config/files.ts'
 import { writeTemplate } from '../config/init-template.ts'
@@ -30,9 +31,21 @@ export async function runMain(context: MainContext, argv: readonly string[]): Pr
   try {
     return await runCli(cliDeps(context), argv)
   } catch (error) {
-    for (const line of failureSentences(error)) context.terminal.err(`error: ${line}\n`)
-    return isMissingPart(error) ? EXIT.missingPart : EXIT.failure
+    const exit = isMissingPart(error) ? EXIT.missingPart : EXIT.failure
+    reportFailure(context.terminal, argv, { error, exit })
+    return exit
   }
+}
+
+/** Of a command that ends with it. */
+export function reportFailure(
+  terminal: Terminal,
+  argv: readonly string[],
+  { error, exit }: { readonly error: unknown; readonly exit: ExitCode },
+): void {
+  const sentences = failureSentences(error)
+  if (argv.includes('--json')) terminal.out(jsonError(exit, sentences.join(' ')))
+  else for (const line of sentences) terminal.err(`error: ${line}\n`)
 }
 
 function cliDeps(context: MainContext): CliServices {

@@ -2,6 +2,7 @@ import { runOperation } from '../admin/operations.ts'
 import { clockView, type ServerStatus, type WorkerStatus } from '../admin/server-status.ts'
 import { isoTime } from '../admin/values.ts'
 import { EXIT, type ExitCode, type ServeOptions } from '../cli/cli-services.ts'
+import { jsonError } from '../cli/command-context.ts'
 import { configPathOf } from '../config/load-config.ts'
 import { createClosing } from '../lib/async.ts'
 import { makeDataFolder } from '../lib/files.ts'
@@ -29,7 +30,8 @@ const SETTLE_MS = 5_000
 /** Serves until a signal arrives. Every way out closes in reverse order what was opened. */
 export async function serve(deps: ServeDeps, options: ServeOptions): Promise<ExitCode> {
   const fail = (exit: ExitCode, message: string): ExitCode => {
-    deps.terminal.err(`${message}\n`)
+    if (options.json) deps.terminal.out(jsonError(exit, message))
+    else deps.terminal.err(`${message}\n`)
     return exit
   }
   const loaded = deps.loadSettings(options)

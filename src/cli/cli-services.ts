@@ -45,6 +45,8 @@ export interface ServeOptions extends Place {
   readonly metricsPort: number | undefined
   readonly logLevel: string | undefined
   readonly logFormat: string | undefined
+  /** A start that fails says why as an object on standard output. */
+  readonly json?: boolean
 }
 
 export interface Versions {

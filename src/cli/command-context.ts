@@ -52,7 +52,7 @@ export function createCommandContext(services: CliServices, program: Command) {
     fail(code: ExitCode, written: string): void {
       exit = code
       const message = pastable(written)
-      if (this.json) terminal.out(`${JSON.stringify({ error: { message, exit_code: code } })}\n`)
+      if (this.json) terminal.out(jsonError(code, message))
       else terminal.err(`${errStyle.red('error:')} ${message}\n`)
     },
     /** Runs one operation. A failure is reported, and the value undefined. */
@@ -91,6 +91,10 @@ export function createCommandContext(services: CliServices, program: Command) {
     },
   }
 }
+
+/** The last line of a command with `--json` that failed. */
+export const jsonError = (code: ExitCode, message: string): string =>
+  `${JSON.stringify({ error: { message, exit_code: code } })}\n`
 
 export interface PageOptions {
   readonly after?: string

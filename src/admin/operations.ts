@@ -3,7 +3,15 @@ import { z } from 'zod'
 import { applyBody } from '../contract/accounts-file.ts'
 import { createAdminKeyBody } from '../contract/admin-keys.ts'
 import { accountsQuery, createAccountBody, createCodesBody, creditBody, inviteBody } from '../contract/operate.ts'
-import { changeKeyBody, createKeyBody, keyCaps, redeemBody, renameKeyBody, rotateKeyBody } from '../contract/owner.ts'
+import {
+  changeKeyBody,
+  createKeyBody,
+  keyCaps,
+  redeemBody,
+  renameKeyBody,
+  rotateKeyBody,
+  usageQuery,
+} from '../contract/owner.ts'
 import { moment, named, nothing, pageQuery } from '../contract/values.ts'
 import { operatedAccounts, showAccount } from './account-views.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
@@ -20,9 +28,10 @@ import { type Done, done, type Outcome, refuseOperation } from './outcome.ts'
 import { disablePerson, enablePerson, listPeople } from './people.ts'
 import { assignPlan, endPlan, listPlans, showPlan } from './plans.ts'
 import { traceRequest } from './requests.ts'
-import { statusOfAll } from './server-status.ts'
+import { readLog, readMetrics, statusOfAll } from './server-status.ts'
 import type { OperatorServices } from './services.ts'
 import { walletEntries } from './statement.ts'
+import { exportUsage, usageOfAccounts, usageReport, withDays } from './usage-report.ts'
 import { adjustWallet, creditWallet, listFundingRequests, refundWallet, showWallet } from './wallet.ts'
 
 interface Operation<Schema extends z.ZodType, Value> {
@@ -41,6 +50,11 @@ const oneAccount = z.strictObject(ofAccount)
 const oneKey = z.strictObject({ key: named })
 const onePerson = z.strictObject({ person: named })
 const credit = creditBody.extend(ofAccount)
+/** As the console asks for it, with days, steps and parts that need not be named. */
+const usageOfOne = usageQuery
+  .extend({ step: usageQuery.shape.step.default('day'), by: usageQuery.shape.by.default('model'), ...ofAccount })
+  .partial({ from: true, to: true, zone: true })
+const withContent = ({ db, files, usage }: OperatorServices) => ({ db, content: files.content, usage })
 const capsOfKey = keyCaps
   .extend({ key: named })
   .refine(({ day, month }) => day !== undefined || month !== undefined, 'set a cap per day, per month, or both')
@@ -98,6 +112,20 @@ export const OPERATIONS = {
   'catalog.compare': operation(z.strictObject({ model: z.string().optional() }), compareCatalog),
   'route.explain': operation(z.strictObject({ model: named }), explainRoute),
   'requests.trace': operation(z.strictObject({ request: named }), traceRequest),
+  'usage.report': operation(usageOfOne, (services, { account, ...args }) =>
+    usageReport(withContent(services), { ...withDays(services, args), account }),
+  ),
+  'usage.export': operation(usageOfOne, (services, { account, ...args }) =>
+    exportUsage(withContent(services), { ...withDays(services, args), account }),
+  ),
+  'usage.accounts': operation(
+    pageQuery.extend({
+      from: usageQuery.shape.from.optional(),
+      to: usageQuery.shape.to.optional(),
+      zone: named.optional(),
+    }),
+    (services, args) => usageOfAccounts({ ...withContent(services), clock: services.clock }, args),
+  ),
   'db.verify': operation(nothing, verifyLedger),
   'db.backup': operation(
     z.strictObject({ to: absolutePath, folder: absolutePath, key_ring: z.boolean() }),
@@ -106,6 +134,11 @@ export const OPERATIONS = {
   'db.clock': operation(nothing, showClock),
   'db.clock.follow': operation(nothing, followClock),
   'db.clock.set-back': operation(nothing, setClockBack),
+  'metrics.read': operation(nothing, readMetrics),
+  'logs.read': operation(
+    z.strictObject({ after: z.string().max(40).optional(), account: named.optional(), errors: z.boolean().optional() }),
+    readLog,
+  ),
   status: operation(nothing, async (services) => done(await statusOfAll(services))),
 }
 

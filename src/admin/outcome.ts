@@ -46,6 +46,7 @@ export const REFUSALS = {
   scope_exceeded: 403,
   plan_changed: 409,
   backup_refused: 409,
+  not_serving: 409,
 } as const
 
 export type RefusalReason = keyof typeof REFUSALS

@@ -48,6 +48,7 @@ export interface AdminServices {
   readonly ledgerClock: SteadyClock
   /** The two files whose rows have times. */
   readonly files: { readonly ledger: SqlStore; readonly content: SqlStore }
+  readonly usage: Pick<UsageKeeper, 'readUpToDate'>
   /** Checks the structure of the database files; absent if there are none. */
   readonly checkFiles?: (() => Promise<readonly FileCheck[]>) | undefined
   /** Copies the database files, the journal and the key ring as they are at one moment; absent on PostgreSQL. */
@@ -95,7 +96,6 @@ export interface FileCheck {
 /** The services of the use cases behind the console, which a running server has in addition. */
 export interface OwnerServices extends OperatorServices {
   readonly content: SqlStore
-  readonly usage: Pick<UsageKeeper, 'readUpToDate'>
   readonly refusedTurns: Pick<RefusedTurnCounter, 'flush' | 'firstReported'>
   /** When each of these keys, by row, was last used; keys that never were are absent. */
   readonly lastUsed: (account: AccountRow, keys: readonly number[]) => Promise<ReadonlyMap<number, number>>

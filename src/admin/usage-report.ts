@@ -1,6 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { z } from 'zod'
 import type { refusedTurnsQuery, usageQuery } from '../contract/owner.ts'
+import type { PageQuery } from '../contract/values.ts'
+import { listAccountsLike } from '../db/accounts.ts'
 import { type RefusedFilter, readRefusedBefore } from '../db/content/refused-turns.ts'
 import {
   findSeries,
@@ -27,7 +29,7 @@ import { beginningsOf, type DayRange, HOUR_MS, hourAt, readDayRange, unknownZone
 import { findOwnedKey } from './keys.ts'
 import { done, type Outcome, refuseOperation } from './outcome.ts'
 import type { DbService, OwnerServices } from './services.ts'
-import { isoTime } from './values.ts'
+import { isoTime, NEWEST, readPage } from './values.ts'
 
 type UsageServices = Pick<OwnerServices, 'db' | 'content' | 'usage'> & {
   /** The maximum of parts in a report. An account with more keys sees its newest ones. */
@@ -288,6 +290,49 @@ export async function exportUsage(services: UsageServices, args: UsageArgs): Pro
       if (rows.length > ROWS_MAX) return tooManyRows
     }
     return done(rows.join(''))
+  })
+}
+
+/** The days that a report of the command line has when it names none: the last thirty, with today. */
+const DAYS_SHOWN = 30
+
+type OpenUsageArgs = { readonly [Name in 'from' | 'to' | 'zone']?: string | undefined }
+
+/** Fills in the days that are not named. */
+export function withDays<Args extends OpenUsageArgs>({ clock }: Pick<OwnerServices, 'clock'>, args: Args) {
+  const zone = args.zone ?? 'UTC'
+  const opened = openTimeZone(zone)
+  const today = opened === undefined ? clock.now() : dayAt(opened, clock.now())
+  const textOf = (day: number) => new Date(day).toISOString().slice(0, 10)
+  const to = args.to ?? textOf(today + DAY_MS)
+  const end = Date.parse(`${to}T00:00:00Z`)
+  // What is not a day is refused where the range is read.
+  const from = args.from ?? (Number.isNaN(end) ? to : textOf(end - DAYS_SHOWN * DAY_MS))
+  return { ...args, from, to, zone }
+}
+
+/** The usage of each account in a range of days, a page of accounts at a time, newest first. */
+export function usageOfAccounts(
+  services: UsageServices & Pick<OwnerServices, 'clock'>,
+  { from, to, zone, ...page }: PageQuery & OpenUsageArgs,
+) {
+  const days = withDays(services, { from, to, zone })
+  const range = readDayRange(days)
+  if (range.kind === 'refused') return Promise.resolve(range)
+  return readPage(page, {
+    first: NEWEST,
+    read: (before, limit) => listAccountsLike(services.db, { before, limit, search: undefined }),
+    numberOf: ({ row }) => row,
+    view: async ({ row, id, email }) => {
+      const used = await services.usage.readUpToDate(row, async () => {
+        const filter = { account: id as AccountId, key: undefined, model: undefined, kind: undefined }
+        const whole = await findSeries(services.content, { ...filter, level: 'all' })
+        if (whole === undefined) return NO_USAGE
+        const between = await usedBetween(services.content, [whole.series], [range.value.from, range.value.to])
+        return between.get(whole.series)?.[0] ?? NO_USAGE
+      })
+      return { account: id, email, used: usedView(used) }
+    },
   })
 }
 

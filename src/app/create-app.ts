@@ -516,6 +516,7 @@ function operationsOf(services: Services, options: AppOptions): App['operations'
     redeemTries: createRedeemTries(clock),
     ledgerClock: clock,
     files: { ledger: database.file, content },
+    usage: services.usage,
     ...(database.kind === 'sqlite' ? createFileWork(services, database, options) : {}),
     forgetAll() {
       callers.forgetAll()

@@ -42,7 +42,9 @@ const OTHERS = ['serve', 'check', 'init', 'upstreams list', 'upstreams test', 'd
 const leavesOf = (command: Command, words: readonly string[] = []): string[] =>
   command.commands.length === 0
     ? [words.join(' ')]
-    : command.commands.filter((each) => each.name() !== 'help').flatMap((each) => leavesOf(each, [...words, each.name()]))
+    : command.commands
+        .filter((each) => each.name() !== 'help')
+        .flatMap((each) => leavesOf(each, [...words, each.name()]))
 
 describe('a data folder that does not exist', () => {
   it.each(NEEDS_LEDGER)('is refused by: %s', async (line) => {

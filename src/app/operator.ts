@@ -8,6 +8,7 @@ import {
   EXIT,
   type FromConfig,
   type LaneTestRequest,
+  type OfWorker,
   type Operator,
   type OperatorAnswer,
   type Place,
@@ -25,7 +26,7 @@ import { mintIdsOf } from '../protocols/shared/codec-types.ts'
 import { resolveHost } from '../providers/address-guard.ts'
 import { ADMIN_BOUNDS, type AdminAnswer, type AdminRequest, createLineReader } from './admin-socket.ts'
 import type { OpenApp } from './app.ts'
-import { hasLedger, listQuarantined } from './data-folder.ts'
+import { hasLedger, listQuarantined, nodeFolderOf } from './data-folder.ts'
 import { openSend } from './open-send.ts'
 import { describeHolder, findRunningServer, readServerNote } from './server-note.ts'
 
@@ -56,6 +57,13 @@ export const createOperator = (deps: OperatorDeps): Operator => ({
     // The table of operations fixes the type of the value; a socket cannot check it.
     return (await call(deps, place, name, args)) as OperatorAnswer<OperationValue<Name>>
   },
+  async callEach<Name extends OperationName>(
+    place: Place,
+    name: Name,
+    argsOf: (worker: number) => OperationArgs<Name>,
+  ) {
+    return (await callEach(deps, place, name, argsOf)) as OperatorAnswer<OfWorker<OperationValue<Name>>[]>
+  },
 })
 
 async function call(deps: OperatorDeps, place: Place, name: OperationName, args: unknown): Promise<Answer> {
@@ -76,6 +84,24 @@ async function call(deps: OperatorDeps, place: Place, name: OperationName, args:
     }
     await deps.pause(LOCKED_RETRY_MS)
   }
+}
+
+/** Operations that only a process that serves can answer. */
+const OF_SERVERS: ReadonlySet<string> = new Set(['metrics.read', 'logs.read'])
+
+/** The answers of all processes of a server, by the number of their worker. Its first worker's failure is that of all. */
+async function callEach(deps: OperatorDeps, place: Place, name: OperationName, argsOf: (worker: number) => unknown) {
+  const first = await call(deps, place, name, argsOf(1))
+  const loaded = deps.loadSettings(place)
+  const data = loaded.kind === 'loaded' ? loaded.settings.config.storage.data : loaded.data
+  if (first.kind !== 'done' || data === undefined) return first
+  const answers = [{ worker: 1, value: first.value }]
+  for (let worker = 2; existsSync(nodeFolderOf(data, { number: worker })); worker++) {
+    const answer = await callServer(deps, nodeFolderOf(data, { number: worker }), name, argsOf(worker))
+    // A worker that is just starting again has nothing to say.
+    if (answer?.kind === 'done') answers.push({ worker, value: answer.value })
+  }
+  return { kind: 'done' as const, value: answers }
 }
 
 /** Undefined when no server runs: there is no note, or a killed server left one. */
@@ -137,10 +163,16 @@ async function runHere(
   const notRunning: ServerStatus = { running: false, version, node, data, has_ledger: hasLedger(data), set_aside }
   // `status` must not create a data folder.
   if (name === 'status') return { kind: 'done', value: notRunning }
-  // A mistyped path must not create a new ledger and key ring, which would look healthy.
   const isPostgres = database.kind === 'postgres'
+  // A mistyped path must not create a new ledger and key ring, which would look healthy.
   if (!isPostgres && !hasLedger(data) && !(name === 'accounts.create' && existsSync(data)))
     return { kind: 'unreachable', exit: EXIT.failure, message: noLedger(data) }
+  if (OF_SERVERS.has(name))
+    return {
+      kind: 'unreachable',
+      exit: EXIT.notRunning,
+      message: `No server runs on ${data}. Start one: millrace serve`,
+    }
   const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'command' })
   if (opened.kind === 'locked') return opened
   if (opened.kind === 'refused') return { kind: 'unreachable', exit: EXIT.failure, message: opened.message }

@@ -66,6 +66,7 @@ function cliDeps(context: MainContext): CliServices {
     terminal,
     program: context.program,
     operator,
+    pause,
     serve: async (options) => {
       const start = workerStartOf(context.environment)
       const worker = start && (await import('./worker-link.ts')).joinSupervisor(start)

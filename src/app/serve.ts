@@ -7,6 +7,7 @@ import { configPathOf } from '../config/load-config.ts'
 import { createClosing } from '../lib/async.ts'
 import { makeDataFolder } from '../lib/files.ts'
 import { urlOf } from '../lib/network.ts'
+import { createLogWatch } from '../telemetry/log-watch.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { announceReady, report } from './banner.ts'
 import { listQuarantined, nodeFolderOf } from './data-folder.ts'
@@ -79,10 +80,13 @@ interface ServerState {
 async function run(context: ServeContext, state: ServerState, note: ServerNote): Promise<ExitCode> {
   const { app, serving, settings, closing, worker } = context
   state.context = context
+  const logWatch = createLogWatch(app.log, context.clock)
+  closing.add(() => logWatch.close())
+  const services = { ...app.operations, ...factsOf(context), renderMetrics: () => serving.renderMetrics(), logWatch }
   const socket = await openAdminSocket(
     {
       version: context.version,
-      run: (operation, args) => runOperation({ ...app.operations, ...factsOf(context) }, operation, args),
+      run: (operation, args) => runOperation(services, operation, args),
       onFailure: (operation, error) => app.log.error({ operation, error }, 'an operation failed'),
     },
     note.socket,

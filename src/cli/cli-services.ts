@@ -35,6 +35,17 @@ export interface Operator {
     name: Name,
     args: OperationArgs<Name>,
   ): Promise<OperatorAnswer<OperationValue<Name>>>
+  /** The same in each process of a server with several workers. */
+  callEach<Name extends OperationName>(
+    place: Place,
+    name: Name,
+    argsOf: (worker: number) => OperationArgs<Name>,
+  ): Promise<OperatorAnswer<OfWorker<OperationValue<Name>>[]>>
+}
+
+export interface OfWorker<Value> {
+  readonly worker: number
+  readonly value: Value
 }
 
 export interface ServeOptions extends Place {
@@ -224,6 +235,8 @@ export interface CliServices {
   /** The command that starts this program: `millrace`, or `node dist/app/main.js`. */
   readonly program: string
   readonly operator: Operator
+  /** Between two looks of a command that follows. */
+  readonly pause: (ms: number) => Promise<void>
   readonly serve: (options: ServeOptions) => Promise<ExitCode>
   readonly checkConfig: (place: Place) => {
     readonly ok: boolean

@@ -117,6 +117,7 @@ type ListName =
   | 'people.list'
   | 'wallet.entries'
   | 'wallet.wishes'
+  | 'usage.accounts'
 
 type ItemOf<Name extends ListName> = OperationValue<Name> extends Page<infer Item> ? Item : never
 

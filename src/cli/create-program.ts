@@ -9,12 +9,15 @@ import { type CommandContext, createCommandContext } from './command-context.ts'
 import { addDb } from './db.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
+import { addLogs } from './logs.ts'
 import { addModels, addRoute } from './models.ts'
 import { addPeople } from './people.ts'
 import { addPlans } from './plans.ts'
 import { addCheck, addInit, addServe, addStatus } from './serve.ts'
+import { addTop } from './top.ts'
 import { addTrace } from './trace.ts'
 import { addUpstreams } from './upstreams.ts'
+import { addUsage } from './usage.ts'
 import { addWallet } from './wallet.ts'
 
 /** In the order of the help. */
@@ -32,7 +35,7 @@ const COMMANDS = [
     addRoute,
     addUpstreams,
   ],
-  ...[addModels, addCatalog, addStatus, addTrace, addDb, addCheck, addDoctor, addInit],
+  ...[addModels, addCatalog, addStatus, addTop, addLogs, addUsage, addTrace, addDb, addCheck, addDoctor, addInit],
 ]
 
 /** All commands, not parsed yet. `quiet`: the caller reports usage errors itself. */

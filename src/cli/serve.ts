@@ -26,7 +26,15 @@ export function addServe(program: Command, context: CommandContext): void {
     .addOption(new Option('--log-level <level>', 'log level').choices(['debug', 'info', 'warn', 'error', 'silent']))
     .addOption(new Option('--log-format <format>', 'log format').choices(['auto', 'json', 'pretty']))
     .action(async ({ host, port, metricsPort, console, logLevel, logFormat }: ServeFlags) => {
-      const options = { host, port, metricsPort, console: console ? undefined : 'false', logLevel, logFormat, json: context.json }
+      const options = {
+        host,
+        port,
+        metricsPort,
+        console: console ? undefined : 'false',
+        logLevel,
+        logFormat,
+        json: context.json,
+      }
       context.end(await context.services.serve({ ...context.place(), ...options }))
     })
 }

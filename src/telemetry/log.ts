@@ -14,9 +14,13 @@ export interface Log {
   info(facts: object, message: string): void
   warn(facts: object, message: string): void
   error(facts: object, message: string): void
+  /** Calls back with each line as JSON, of whatever level, until it is called with undefined. */
+  watch(onLine: OnLine | undefined): void
   /** Resolves when all lines are written. */
   close(): Promise<void>
 }
+
+type OnLine = (line: { readonly text: string; readonly account: string | undefined; readonly failed: boolean }) => void
 
 export interface LogOptions {
   readonly level: LogLevel
@@ -54,15 +58,18 @@ const RANKS: Readonly<Record<LogLevel, number>> = {
 }
 
 export function createLog({ clock }: { readonly clock: Clock }, options: LogOptions): Log {
-  if (options.level === 'silent') return SILENT_LOG
   const isPretty = options.format === 'pretty'
-  const destination = openLogDestination({
-    to: options.destination,
-    gatherBytes: isPretty ? 0 : GATHER_BYTES,
-    flushEveryMs: FLUSH_EVERY_MS,
-    onDropped: (lines) =>
-      write('warn', { lines }, 'log lines were lost because the reader of the log did not read them'),
-  })
+  const destination =
+    options.level === 'silent'
+      ? NO_DESTINATION
+      : openLogDestination({
+          to: options.destination,
+          gatherBytes: isPretty ? 0 : GATHER_BYTES,
+          flushEveryMs: FLUSH_EVERY_MS,
+          onDropped: (lines) =>
+            write('warn', { lines }, 'log lines were lost because the reader of the log did not read them'),
+        })
+  let watcher: OnLine | undefined
   const lowest = RANKS[options.level]
   const { worker } = options
   const [jsonWorker, prettyWorker] = worker === undefined ? ['', ''] : [`"worker":${worker},`, `  worker ${worker}`]
@@ -73,8 +80,10 @@ export function createLog({ clock }: { readonly clock: Clock }, options: LogOpti
     return `${head}${JSON.stringify(line).slice(1)}\n`
   }
   const write = (level: WrittenLevel, facts: object, message: string) => {
-    if (RANKS[level] < lowest) return
+    if (RANKS[level] < lowest && watcher === undefined) return
     const [fit, msg] = [scrubFacts(facts), scrub(message)]
+    watcher?.({ text: jsonLine(level, { msg, ...fit }), account: undefined, failed: level !== 'info' })
+    if (RANKS[level] < lowest) return
     destination.write(isPretty ? prettyMessage(localTime(), level, msg, fit) : jsonLine(level, { msg, ...fit }))
     // The reason of a crash must be in the log.
     if (level === 'error') destination.flush()
@@ -84,25 +93,28 @@ export function createLog({ clock }: { readonly clock: Clock }, options: LogOpti
       // A shortfall is a cost of the operator that no account pays.
       const hasShortfall = (facts.turn?.shortfall ?? 0n) > 0n
       const level = facts.error !== undefined ? 'error' : hasShortfall ? 'warn' : 'info'
-      if (RANKS[level] < lowest) return
+      if (RANKS[level] < lowest && watcher === undefined) return
       const line = requestLine(facts)
+      watcher?.({ text: jsonLine(level, line), account: line.account_id, failed: hasFailed(level, line) })
+      if (RANKS[level] < lowest) return
       destination.write(isPretty ? prettyRequest(localTime(), line) : jsonLine(level, line))
       if (level === 'error') destination.flush()
     },
     info: (facts, message) => write('info', facts, message),
     warn: (facts, message) => write('warn', facts, message),
     error: (facts, message) => write('error', facts, message),
+    watch: (onLine) => {
+      watcher = onLine
+    },
     close: () => destination.close(),
   }
 }
 
-const SILENT_LOG: Log = {
-  request: () => {},
-  info: () => {},
-  warn: () => {},
-  error: () => {},
-  close: () => Promise.resolve(),
-}
+const NO_DESTINATION = { write: () => {}, flush: () => {}, close: () => Promise.resolve() }
+
+/** Refused, failed inside its stream, or worth a warning. */
+const hasFailed = (level: WrittenLevel, { status, code }: RequestLine): boolean =>
+  level !== 'info' || code !== undefined || status === undefined || status >= 400
 
 /** What is known about a request at its end, filled in while it runs. */
 export interface RequestFacts {
@@ -232,6 +244,13 @@ function errorLines(error: DescribedError, prefix = ''): string {
   const lines = text.split('\n').map((line, index) => `          ${index === 0 ? prefix : ''}${printable(line)}\n`)
   const inner = [...(error.cause ? [error.cause] : []), ...(error.errors ?? [])]
   return lines.join('') + inner.map((each) => errorLines(each, 'because of ')).join('')
+}
+
+/** A line of JSON as a person reads it, in local time. */
+export function prettyLine(text: string): string {
+  const { level, time, worker, msg, ...facts } = JSON.parse(text)
+  const local = `${new Date(time).toTimeString().slice(0, 8)}${worker === undefined ? '' : `  worker ${worker}`}`
+  return msg === 'request' ? prettyRequest(local, facts) : prettyMessage(local, level, msg, facts)
 }
 
 /** At least six decimal places, so that amounts on a terminal align. */

@@ -1,0 +1,155 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { OperationValue } from '../admin/operations.ts'
+import { EXIT, type OfWorker } from './cli-services.ts'
+import type { CommandContext } from './command-context.ts'
+import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
+
+interface TopOptions {
+  readonly once?: true
+  readonly interval: number
+}
+
+const CLEAR_SCREEN = '\u001b[H\u001b[2J'
+
+export function addTop(program: Command, context: CommandContext): void {
+  program
+    .command('top')
+    .description('show what the running server does now: requests, tokens and failures per second, by model and lane')
+    .option('--once', 'print one measurement and end')
+    .option('--interval <seconds>', 'seconds that a measurement lasts, 1 to 60', parseSeconds, 2)
+    .action(async ({ once, interval }: TopOptions) => {
+      const { pause, terminal } = context.services
+      let before = await look(context)
+      while (before !== undefined) {
+        await pause(interval * 1000)
+        const after = await look(context)
+        if (after === undefined) return
+        const view = compare(before, after)
+        const clear = terminal.colours.out && !once && !context.json ? CLEAR_SCREEN : ''
+        if (clear !== '') terminal.out(clear)
+        context.print(view, { data: showTop(context.style, view) })
+        if (once) return
+        before = after
+      }
+    })
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text)
+  if (/^\d{1,2}$/.test(text) && seconds >= 1 && seconds <= 60) return seconds
+  throw new InvalidArgumentError('It must be a whole number from 1 to 60.')
+}
+
+/** All samples of one moment; those of several workers are added up. */
+interface Look {
+  readonly atMs: number
+  readonly samples: ReadonlyMap<string, readonly Sample[]>
+}
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+async function look(context: CommandContext): Promise<Look | undefined> {
+  const answer = await context.services.operator.callEach(context.place(), 'metrics.read', () => ({}))
+  if (answer.kind === 'done') return readLook(answer.value)
+  context.fail(answer.kind === 'refused' ? EXIT.failure : answer.exit, answer.message)
+  return undefined
+}
+
+function readLook(workers: readonly OfWorker<OperationValue<'metrics.read'>>[]): Look {
+  const samples = new Map<string, Sample[]>()
+  for (const { value } of workers)
+    for (const line of value.text.split('\n')) {
+      const [, name, labels, number] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+      if (name === undefined || !name.startsWith('millrace_')) continue
+      samples.set(name, [...(samples.get(name) ?? []), { labels: readLabels(labels ?? ''), value: Number(number) }])
+    }
+  return { atMs: workers[0]?.value.at_ms ?? 0, samples }
+}
+
+const readLabels = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, value]) => [name!, unescaped(value!)]),
+  )
+
+const unescaped = (text: string): string =>
+  text.replace(/\\(.)/g, (_, letter: string) => (letter === 'n' ? ' ' : letter))
+
+type Wanted = (labels: Sample['labels']) => boolean
+
+function compare(before: Look, after: Look) {
+  const seconds = Math.max(0.001, (after.atMs - before.atMs) / 1000)
+  const sum = ({ samples }: Look, name: string, wanted: Wanted) =>
+    (samples.get(name) ?? []).reduce((all, { labels, value }) => (wanted(labels) ? all + value : all), 0)
+  /** Of a worker that was started again in between, nothing. */
+  const rate = (name: string, wanted: Wanted = () => true) =>
+    Math.round((Math.max(0, sum(after, name, wanted) - sum(before, name, wanted)) / seconds) * 10) / 10
+  const now = (name: string) => sum(after, name, () => true)
+  const valuesOf = (name: string, label: string) =>
+    [...new Set((after.samples.get(name) ?? []).map(({ labels }) => labels[label]!))].sort()
+  const tokens = (wanted: Wanted) => ({
+    input_tokens: rate('millrace_tokens_total', (labels) => wanted(labels) && IS_INPUT.has(labels.class!)),
+    output_tokens: rate('millrace_tokens_total', (labels) => wanted(labels) && labels.class === 'output'),
+  })
+  const failed = (labels: Sample['labels']) => labels.outcome !== 'completed'
+  const aside = new Map(
+    (after.samples.get('millrace_lanes_aside') ?? []).map(({ labels }) => [labels.lane, labels.reason]),
+  )
+  return {
+    seconds: Math.round(seconds * 10) / 10,
+    running: now('millrace_turns_running'),
+    waiting: now('millrace_queue_length'),
+    holds: now('millrace_holds_open'),
+    /** All others are per second. */
+    requests: rate('millrace_http_requests_total'),
+    refused: rate('millrace_http_requests_total', ({ status }) => status?.startsWith('4') === true),
+    failed: rate('millrace_http_requests_total', ({ status }) => status?.startsWith('5') === true),
+    shed: rate('millrace_shed_total'),
+    ...tokens(() => true),
+    models: valuesOf('millrace_turns_total', 'model').map((model) => {
+      const isOf: Wanted = (labels) => labels.model === model
+      const turns = rate('millrace_turns_total', isOf)
+      return {
+        model,
+        turns,
+        failed: rate('millrace_turns_total', (each) => isOf(each) && failed(each)),
+        ...tokens(isOf),
+      }
+    }),
+    lanes: [...new Set([...valuesOf('millrace_lane_attempts_total', 'lane'), ...aside.keys()])].map((lane) => {
+      const isOf: Wanted = (labels) => labels.lane === lane
+      const attempts = rate('millrace_lane_attempts_total', isOf)
+      const lost = rate('millrace_lane_attempts_total', (each) => isOf(each) && failed(each))
+      return { lane, attempts, failed: lost, circuit_open: aside.get(lane) ?? null }
+    }),
+  }
+}
+
+const IS_INPUT = new Set(['uncached_input', 'cached_input', 'cache_write'])
+
+type TopView = ReturnType<typeof compare>
+
+function showTop(style: Style, view: TopView): string {
+  const facts = formatFacts(style, [
+    ['requests', `${view.running} running, ${view.waiting} waiting, ${view.holds} holds`],
+    ['per second', `${view.requests} requests, ${view.refused} refused, ${view.failed} failed, ${view.shed} shed`],
+    ['tokens per second', `${view.input_tokens} in, ${view.output_tokens} out`],
+  ])
+  const models = view.models.map(({ model, turns, failed, input_tokens, output_tokens }) => [
+    ...[model, String(turns), String(failed), String(input_tokens), String(output_tokens)],
+  ])
+  const lanes = view.lanes.map(({ lane, attempts, failed, circuit_open: reason }) => [
+    ...[String(lane), String(attempts), String(failed), reason === null ? 'closed' : `open: ${reason}`],
+  ])
+  const tables = [
+    models.length === 0
+      ? ''
+      : `\n${formatTable(style, columnsOf('model', '>turns/s', '>not completed/s', '>in/s', '>out/s'), models)}`,
+    lanes.length === 0
+      ? ''
+      : `\n${formatTable(style, columnsOf('lane', '>attempts/s', '>not completed/s', 'circuit'), lanes)}`,
+  ]
+  return `${facts}${tables.join('')}`
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import type { OperationArgs, OperationValue } from '../admin/operations.ts'
+import { EXIT } from './cli-services.ts'
+import { type CommandContext, inPages, type PageOptions } from './command-context.ts'
+import { columnsOf, dayOf, formatTable, type Style } from './format.ts'
+
+type UsageArgs = OperationArgs<'usage.report'>
+type Report = OperationValue<'usage.report'>
+type Used = Report['total']
+
+interface UsageOptions extends Omit<UsageArgs, 'account'>, PageOptions {
+  readonly csv?: true
+}
+
+export function addUsage(program: Command, context: CommandContext): void {
+  const usage = program
+    .command('usage [account]')
+    .description('show the usage of all accounts, or of one by model, key or kind; default: the last 30 days')
+    .option('--from <day>', 'first day, e.g. 2027-01-01')
+    .option('--to <day>', 'first day after the range; default: tomorrow')
+    .option('--zone <name>', 'time zone of the days, e.g. Europe/Berlin; default: UTC')
+    .addOption(new Option('--by <part>', 'parts of an account').choices(['model', 'key', 'kind']))
+    .addOption(new Option('--step <step>', 'steps of --csv and --json').choices(['hour', 'day', 'month']))
+    .option('--model <model>', 'only one model of an account')
+    .option('--key <key>', 'only one key of an account')
+    .addOption(new Option('--kind <kind>', 'only keys of one kind of an account').choices(['wallet', 'builder']))
+    .option('--csv', 'print a row for each step and part of an account as CSV')
+  inPages(usage).action(async (account: string | undefined, options: UsageOptions) => {
+    const { csv, after, limit, ...args } = options
+    if (account === undefined) return showAccounts(context, options)
+    if (!csv)
+      return context.operate('usage.report', { ...args, account }, (report, style) => showReport(style, report, args))
+    if (context.json) return context.fail(EXIT.usage, 'Give --csv or --json, not both.')
+    const text = await context.call('usage.export', { ...args, account })
+    if (text !== undefined) context.services.terminal.out(text)
+  })
+}
+
+const COLUMNS = ['>requests', '>failed', '>input', '>cached', '>output', '>wallet', '>plan']
+
+const cellsOf = (used: Used): string[] => [
+  ...[used.requests, used.failed, used.uncached_input + used.cached_input + used.cache_write].map(String),
+  ...[String(used.cached_input), String(used.output), used.wallet, used.plan],
+]
+
+function showReport(style: Style, { from, to, total, table }: Report, { by = 'model' }: Pick<UsageArgs, 'by'>) {
+  if (total.requests === 0) return { data: '', note: `No usage from ${dayOf(from)} until before ${dayOf(to)}.\n` }
+  const rows = table.map(({ name, used }) => [name, ...cellsOf(used)])
+  return { data: formatTable(style, columnsOf(by, ...COLUMNS), [...rows, ['total', ...cellsOf(total)]]) }
+}
+
+function showAccounts(context: CommandContext, options: UsageOptions): Promise<void> {
+  const { from, to, zone, after, limit } = options
+  const named = Object.keys(options).filter((name) => ['by', 'step', 'model', 'key', 'kind', 'csv'].includes(name))
+  if (named.length > 0) {
+    context.fail(EXIT.usage, `--${named[0]} needs an account: millrace usage ACCOUNT --${named[0]}`)
+    return Promise.resolve()
+  }
+  const range = Object.entries({ from, to, zone }).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return context.list(
+    'usage.accounts',
+    { limit, ...(after === undefined ? {} : { after }), ...Object.fromEntries(range) },
+    {
+      columns: ['account', ...COLUMNS],
+      row: ({ email, used }) => [email, ...cellsOf(used)],
+      command: ['usage', ...range.flatMap(([name, value]) => [`--${name}`, value])],
+      none: 'There are no accounts.',
+    },
+  )
+}

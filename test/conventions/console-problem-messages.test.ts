@@ -18,6 +18,7 @@ const NEVER_CAUSED = [
   ...['method_not_allowed', 'body_too_large', 'json_needed', 'unknown_operation', 'database_keeps_time'],
   ...['admin_key_not_found', 'scope_exceeded', 'plan_changed'],
   'backup_refused',
+  'not_serving',
 ]
 
 /** Codes of the console itself: no answer, a late or partial one, or a missing file. */

@@ -12,4 +12,7 @@ export interface PostgresServer {
 }
 
 export function findPostgresPrograms(): string | undefined
-export function startPostgres(programs: string, options?: { readonly fsync?: boolean }): Promise<PostgresServer>
+export function startPostgres(
+  programs: string,
+  options?: { readonly fsync?: boolean; readonly copyOf?: PostgresServer },
+): Promise<PostgresServer>

@@ -33,9 +33,9 @@ function embeddedFolders() {
 
 /**
  * Tests do without fsync: they kill connections and processes of ours, never the machine. PostgreSQL refuses to run as root, so
- * root lends it to `nobody`.
+ * root lends it to `nobody`. With `copyOf` it is a base backup of another one, as docs/operate/postgres.md describes it.
  */
-export async function startPostgres(programs, { fsync = false } = {}) {
+export async function startPostgres(programs, { fsync = false, copyOf } = {}) {
   // Short, and not below TMPDIR: the path of a socket has little more than a hundred characters.
   const folder = mkdtempSync('/tmp/millrace-pg-')
   const owner = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
@@ -43,7 +43,18 @@ export async function startPostgres(programs, { fsync = false } = {}) {
   const data = join(folder, 'data')
   const words = ['-D', data, '-U', USER, '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C']
   const run = promisify(execFile)
-  await run(join(programs, 'initdb'), words, { ...owner, cwd: folder, env: {} })
+  const copy = [
+    '--username',
+    USER,
+    '--pgdata',
+    data,
+    '--wal-method=stream',
+    '--checkpoint=fast',
+    '--port',
+    String(PORT),
+  ]
+  if (copyOf === undefined) await run(join(programs, 'initdb'), words, { ...owner, cwd: folder, env: {} })
+  else await run(join(programs, 'pg_basebackup'), ['--host', copyOf.host, ...copy], { ...owner, cwd: folder, env: {} })
   const { stdout: version } = await run(join(programs, 'postgres'), ['--version'])
   const settings = [
     'listen_addresses=',

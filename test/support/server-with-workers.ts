@@ -41,6 +41,7 @@ server: { workers: ${workers}, metrics_port: ${metricsPort} }
   return {
     metricsPort,
     place,
+    database,
     query,
     /** Every process that ran at some time. */
     pids: () => started.flatMap(({ seen }) => [...seen]),

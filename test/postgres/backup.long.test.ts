@@ -86,7 +86,7 @@ it.skipIf(!canCopy)(
         if (turn.text().includes('[DONE]')) ended.add(turn.requestId)
       }
     })
-    await until(() => Promise.resolve(ended.size >= BEFORE), 60_000)
+    await until(() => ended.size >= BEFORE)
     const before = [...ended]
     copy = await startPostgres(programs!, { fsync: true, copyOf: postgres })
     await pause(300)
@@ -127,7 +127,7 @@ it.skipIf(!canCopy)(
     await anew.ended
     expect(anew.text()).toContain('[DONE]')
     // Requests that were open end once the leases of the former nodes are over.
-    await until(async () => (await queryCopy(`${RECEIPTS} WHERE state = 'open'`)).length === 0, 90_000)
+    await until(async () => (await queryCopy(`${RECEIPTS} WHERE state = 'open'`)).length === 0)
     expect((await queryCopy(RECEIPTS)).length).toBe(copied.length + 1)
     await expectWalletAddsUp()
     expect(await verifyLedger(place)).toMatchObject({ ok: true, receipts: copied.length + 1 })

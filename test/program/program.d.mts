@@ -41,3 +41,5 @@ export function createKey(
   key: { readonly email: string; readonly kind?: string; readonly name?: string; readonly more?: readonly string[] },
 ): Promise<{ readonly id: string; readonly key: string }>
 export function startServer(place: Place, options?: ServingOptions): ServerProcess
+/** The report of `db verify`. */
+export function verifyLedger(place: Place): Promise<{ readonly ok: boolean; readonly receipts: number }>

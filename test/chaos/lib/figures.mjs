@@ -37,7 +37,7 @@ export function printFigures(figures, { kills, starts, pauses, stumbles, wrecks,
   for (const [name, value] of Object.entries(lines)) console.log(`${name}: ${value}`)
 }
 
-const SHOWN = 30
+const SHOWN_OF_ONE = 10
 
 export function printViolations(violations) {
   const counts = Object.keys(INVARIANTS).map((name) => [
@@ -45,6 +45,10 @@ export function printViolations(violations) {
     violations.filter(({ invariant }) => invariant === name).length,
   ])
   console.log(`violations ${violations.length} (${counts.map(([name, count]) => `${name} ${count}`).join(', ')})`)
-  for (const { invariant, id, says } of violations.slice(0, SHOWN)) console.log(`  ${invariant} ${id} ${says}`)
-  if (violations.length > SHOWN) console.log(`  and ${violations.length - SHOWN} more`)
+  // Some of each: those of one cause must not hide the others.
+  const shown = Object.keys(INVARIANTS).flatMap((name) =>
+    violations.filter(({ invariant }) => invariant === name).slice(0, SHOWN_OF_ONE),
+  )
+  for (const { invariant, id, says } of shown) console.log(`  ${invariant} ${id} ${says}`)
+  if (violations.length > shown.length) console.log(`  and ${violations.length - shown.length} more`)
 }

@@ -90,7 +90,7 @@ export const ACCOUNTS = [
 ]
 
 /** YAML is a superset of JSON. `more` are sections of its own, and settings of the ledger. */
-export const configText = ({ metricsPort, providerPort, more: { ledger, ...sections } = {} }) =>
+export const configText = ({ metricsPort, providerPort, idle = IDLE, more: { ledger, ...sections } = {} }) =>
   JSON.stringify(
     {
       upstreams: [
@@ -100,7 +100,7 @@ export const configText = ({ metricsPort, providerPort, more: { ledger, ...secti
           wire: 'chat',
           base_url: `http://127.0.0.1:${providerPort}/v1`,
           allow_private: true,
-          timeouts: { idle: IDLE },
+          timeouts: { idle },
         },
       ],
       models: MODELS.map(({ id, lanes, price }) => ({

@@ -44,7 +44,7 @@ millrace_turns_total{model="a \\"b\\"",outcome="upstream_failed"} ${10 * times}
 millrace_tokens_total{model="a \\"b\\"",class="uncached_input"} ${100 * times}
 millrace_tokens_total{model="a \\"b\\"",class="cached_input"} ${20 * times}
 millrace_tokens_total{model="a \\"b\\"",class="output"} ${60 * times}
-millrace_lane_attempts_total{lane="demo/x",outcome="completed"} ${40 * times}
+millrace_lane_attempts_total{lane="demo/x",outcome="finished"} ${40 * times}
 millrace_lanes_aside{lane="far/y",reason="failing"} 1
 millrace_turns_running 3
 process_cpu_seconds_total 1

@@ -121,7 +121,7 @@ function compare(before: Look, after: Look) {
     lanes: [...new Set([...valuesOf('millrace_lane_attempts_total', 'lane'), ...aside.keys()])].map((lane) => {
       const isOf: Wanted = (labels) => labels.lane === lane
       const attempts = rate('millrace_lane_attempts_total', isOf)
-      const lost = rate('millrace_lane_attempts_total', (each) => isOf(each) && failed(each))
+      const lost = rate('millrace_lane_attempts_total', (each) => isOf(each) && each.outcome !== 'finished')
       return { lane, attempts, failed: lost, circuit_open: aside.get(lane) ?? null }
     }),
   }
@@ -149,7 +149,7 @@ function showTop(style: Style, view: TopView): string {
       : `\n${formatTable(style, columnsOf('model', '>turns/s', '>not completed/s', '>in/s', '>out/s'), models)}`,
     lanes.length === 0
       ? ''
-      : `\n${formatTable(style, columnsOf('lane', '>attempts/s', '>not completed/s', 'circuit'), lanes)}`,
+      : `\n${formatTable(style, columnsOf('lane', '>attempts/s', '>not finished/s', 'circuit'), lanes)}`,
   ]
   return `${facts}${tables.join('')}`
 }

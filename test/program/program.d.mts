@@ -31,7 +31,9 @@ export interface ServingOptions {
 export const DIST: string
 export function placeIn(folder: string, options?: Partial<Pick<Place, 'dist' | 'environment'>>): Place
 export function runCommand(place: Place, words: readonly string[]): Promise<Ended>
-export function millrace(place: Place, ...words: readonly string[]): Promise<Record<string, unknown>>
+/** What Node is given to run a command. */
+export function commandAt(place: Place, ...words: readonly string[]): string[]
+export function millrace<Value = Record<string, unknown>>(place: Place, ...words: readonly string[]): Promise<Value>
 export function createAccount(
   place: Place,
   account: { readonly email: string; readonly credit?: string; readonly plan?: string },

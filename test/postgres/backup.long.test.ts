@@ -72,7 +72,7 @@ it.skipIf(!canCopy)(
     const server = await scene.start(2)
     await server.allReady(2)
     const key = await server.openAccount()
-    const once = { 'idempotency-key': 'asked before the backup' }
+    const once = { 'idempotency-key': 'asked-before-the-backup' }
     const kept = await openTurn(server, key, { headers: once, words: 'count to 12' })
     await kept.ended
     expect(kept.text()).toContain('[DONE]')

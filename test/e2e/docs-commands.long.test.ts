@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findFreePort } from '../program/free-port.mjs'
@@ -57,7 +58,7 @@ beforeAll(async () => {
   ownKey = server.key
   await mkdir(`${server.folder}/work`)
   const keys = '[{ name: laptop, kind: wallet }]'
-  await writeFile(`${server.folder}/work/accounts.yaml`, `accounts: [{ email: b@example.com, keys: ${keys} }]\n`)
+  await writeFile(join(server.folder, 'work', 'accounts.yaml'), `accounts: [{ email: b@example.com, keys: ${keys} }]\n`)
 })
 
 afterAll(() => server?.close())

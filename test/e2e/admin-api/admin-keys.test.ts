@@ -107,7 +107,7 @@ describe('an admin key', () => {
     ])
   })
 
-  it('gives nobody the rights of an operator without the scope admin', async () => {
+  it('does not hand out the rights of an operator without the scope admin', async () => {
     await signUp(server(), { email: 'chief@example.com', role: 'operator' })
     const { secret } = await createAdminKey(server(), ['people:write'])
     const invite = (body: object) => ask(secret, 'POST /people/invitations', { body })

@@ -44,6 +44,8 @@ const modelView = (model: Model, countedBeyondContext: number | undefined) => ({
   /** Null: the model cannot be called until it has one. */
   price: model.price === undefined ? null : { ...termsView(model.price), version: model.price.version },
   kinds: model.kinds,
+  /** The import that named it; null for an entry of the configuration. */
+  imported_from: model.importedFrom ?? null,
   lanes: model.lanes.map((lane) => ({
     id: lane.id,
     upstream: lane.upstream.id,

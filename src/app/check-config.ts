@@ -65,10 +65,7 @@ function describeConfig(loaded: LoadedConfig, cwd: string, now: number): ConfigC
     origin,
     data: storage.data,
     upstreams: upstreams.map(({ id, wire, dialect }) => ({ id, wire, dialect })),
-    models: models.map((model) => ({
-      ...modelJson(model),
-      imported_from: loaded.imports?.origins.get(model.id) ?? null,
-    })),
+    models: models.map(modelJson),
     plans,
     problems: [],
     // Warnings do not stop the start: prices are the operator's decision.
@@ -80,7 +77,7 @@ function describeConfig(loaded: LoadedConfig, cwd: string, now: number): ConfigC
     `  data       ${storage.data}`,
     `  upstreams  ${upstreams.map(({ id, wire }) => `${id} (${wire})`).join(', ') || 'none: no model can be called'}`,
     `  models     ${models.length === 0 ? 'none: no model can be called' : models.length}`,
-    ...models.map((model) => modelLine(model, loaded.imports?.origins.get(model.id))),
+    ...models.map(modelLine),
     ...(plans.length === 0 ? [] : [`  plans      ${plans.length}`, ...plans.map(planLine)]),
     ...warnings.flatMap(({ message, cure }) => [`  warning: ${message}`, `           ${cure}`]),
     ...notes.map((note) => `  note: ${note}`),
@@ -108,8 +105,8 @@ const idsOf = ({ id, efforts }: ModelDefinition): string[] => [
   ...variantsOf(id, efforts).map((variant) => variant.id),
 ]
 
-function modelLine(model: ModelDefinition, importedFrom: string | undefined): string {
-  const { kinds, lanes, price } = model
+function modelLine(model: ModelDefinition): string {
+  const { kinds, lanes, price, importedFrom } = model
   const names = lanes.map((lane) => `${lane.upstream}/${lane.model}`).join(', ')
   const cost = price === undefined ? 'no price: cannot be called' : `${costOf(price)} (USD per million tokens)`
   const origin = importedFrom === undefined ? '' : `  imported from ${importedFrom}`
@@ -124,7 +121,7 @@ const costOf = ({ input, cacheWrite, output }: PriceList): string =>
   ].join(', ')
 
 function modelJson(model: ModelDefinition) {
-  const { id, efforts, kinds, lanes, price, contextTokens, maxOutputTokens } = model
+  const { id, efforts, kinds, lanes, price, contextTokens, maxOutputTokens, importedFrom } = model
   return {
     id,
     ids: idsOf(model),
@@ -134,5 +131,6 @@ function modelJson(model: ModelDefinition) {
     context_tokens: contextTokens,
     max_output_tokens: maxOutputTokens,
     price: price === undefined ? null : termsView(price),
+    imported_from: importedFrom ?? null,
   }
 }

@@ -68,6 +68,8 @@ export interface Lane {
 
 export interface Model {
   readonly id: string
+  /** The import of the configuration that named it; undefined for an entry of its own. */
+  readonly importedFrom?: string | undefined
   readonly ownedBy: string
   /** Seconds since 1970, as the model list shows it. */
   readonly createdAt: number

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { OperationValue } from '../admin/operations.ts'
 import type { OpenReason } from '../routing/circuit-breaker.ts'
 import type { CommandContext } from './command-context.ts'
-import { columnsOf, formatTable, type Style } from './format.ts'
+import { columnsOf, countOf, formatTable, type Style } from './format.ts'
 
 const COLUMNS = columnsOf(
   ...['id', 'efforts', 'inputs', '>context', '>input', '>cached', '>cache write', '>output'],
@@ -28,7 +28,10 @@ export function addModels(program: Command, context: CommandContext): void {
             ? []
             : `${style.yellow('warning:')} ${id}: context_tokens is ${context_tokens}, but a provider counted ${counted} input tokens: it looks too small.\n`,
         )
-        return { data: formatTable(style, COLUMNS, rows), note: warnings.join('') }
+        const imported = models.filter(({ imported_from: from }) => from !== null)
+        const origins = [...new Set(imported.map(({ imported_from: from }) => from))].join(', ')
+        const note = imported.length === 0 ? '' : `${countOf(imported.length, 'model')} imported from ${origins}.\n`
+        return { data: formatTable(style, COLUMNS, rows), note: `${note}${warnings.join('')}` }
       }),
     )
 }

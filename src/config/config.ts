@@ -23,7 +23,13 @@ export type LimitsConfig = Config['limits']
 export type RoutingConfig = Config['routing']
 
 /** Renames the keys of the file to ours. The schema has validated everything: nothing can fail here. */
-export const resolveConfig = (parsed: Parsed, data: string, tls?: TlsPair) => ({
+export const resolveConfig = (
+  parsed: Parsed,
+  data: string,
+  tls?: TlsPair,
+  /** By the id of a model: the import that named it. */
+  imported?: ReadonlyMap<string, string>,
+) => ({
   server: {
     host: parsed.server.host,
     port: parsed.server.port,
@@ -43,7 +49,7 @@ export const resolveConfig = (parsed: Parsed, data: string, tls?: TlsPair) => ({
   storage: { data, database: parsed.storage.database, mayLoseCommits: parsed.storage.may_lose_commits },
   keyring: { secretKey: parsed.key_ring.secret_key },
   upstreams: parsed.upstreams.map(resolveUpstream),
-  models: parsed.models.map(resolveModel),
+  models: parsed.models.map((model) => ({ ...resolveModel(model), importedFrom: imported?.get(model.id) })),
   plans: parsed.plans.map(
     ({ id, models, windows }): Plan => ({
       id,

@@ -34,6 +34,7 @@ describe('an import', () => {
     const model = config.models.find(({ id }) => id === 'acme/gpt-5')
     expect(model).toMatchObject({ contextTokens: 400_000, lanes: [{ upstream: 'openai', model: 'gpt-5' }] })
     expect(model?.inputs).toEqual(['text'])
+    expect(model?.importedFrom).toBe('openai/gpt-5*')
     expect(imports?.origins.get('acme/gpt-5')).toBe('openai/gpt-5*')
     expect(imports?.differences).toEqual([])
   })

@@ -113,7 +113,7 @@ export function loadConfig(sources: ConfigSources, { pins }: LoadOptions = { pin
   if (data === undefined) all.push(NO_DATA_FOLDER)
   if (all.length > 0 || data === undefined)
     return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin, data }
-  const config = resolveConfig(configSchema.parse(plainOf(tree)), data, tls.pair)
+  const config = resolveConfig(configSchema.parse(plainOf(tree)), data, tls.pair, imported.report?.origins)
   const origins = originsOf(tree)
   return {
     ...{ kind: 'loaded', config, origin, origins, writtenCredentials },

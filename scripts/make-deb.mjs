@@ -98,6 +98,8 @@ function writeControl(staged, facts) {
     cpSync(join(ROOT, 'deploy/debian', script), join(folder, script))
     chmodSync(join(folder, script), 0o755)
   }
+  chmodSync(folder, 0o755)
+  for (const name of ['control', 'conffiles']) chmodSync(join(folder, name), 0o644)
 }
 
 /** Without what symbolic links point to. */

@@ -68,7 +68,9 @@ function readJson(name) {
 }
 
 function writeJson(path, value) {
-  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o644 })
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`)
+  // The umask takes bits from a mode that is given to `writeFileSync`.
+  chmodSync(path, 0o644)
 }
 
 function sha256(path) {

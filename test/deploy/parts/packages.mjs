@@ -1,5 +1,5 @@
 // The tarball: packed twice, installed and started as the page says, on each Node that is named.
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { findFreePort } from '../../program/free-port.mjs'
 import { createRandom } from '../../program/random.mjs'
@@ -121,7 +121,9 @@ async function installTool(folder, spec) {
 
 /** Two clones of the last commit, in folders of other names and with other modes of files. */
 async function packTwice() {
-  const folder = openFolder('clones')
+  await releaseFolder()
+  const folder = mkdtempSync(join(ROOT, '.cache', 'clones-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const sums = []
   for (const [name, umask] of [
     ['first', '022'],
@@ -129,7 +131,8 @@ async function packTwice() {
   ]) {
     const clone = join(folder, name)
     await run('bash', ['-ec', `umask ${umask}; git clone -q "${ROOT}" "${clone}"`])
-    symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+    // Links to the files, not to the folder: a clone that installs again must not empty the folder of this one.
+    await run('cp', ['-al', join(ROOT, 'node_modules'), join(clone, 'node_modules')])
     sums.push((await run('bash', ['-ec', `umask ${umask}; node scripts/pack.mjs --out out`], { cwd: clone })).out)
   }
   check(sums[0] === sums[1], `two packs of one commit are equal:\n${sums.join('\n')}`)

@@ -8,8 +8,8 @@ import type { PinOutcome } from '../cli/cli-services.ts'
 import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load-config.ts'
 import { type ConfigProblem, formatProblem, shortestPath } from '../config/problem.ts'
 import { formatPricePerMillion } from '../model/money.ts'
-import { examineConfig } from './doctor/examine-config.ts'
 import type { PriceList } from '../model/price.ts'
+import { examineConfig } from './doctor/examine-config.ts'
 
 /** The output of `millrace check`, as text and as JSON. */
 interface ConfigCheck {

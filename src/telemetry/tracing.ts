@@ -21,6 +21,7 @@ export async function openTracing(terms: TracingTerms): Promise<Tracing> {
 interface RequestHead {
   readonly method?: string | undefined
   readonly headers: Readonly<Record<string, unknown>>
+  readonly socket: object
 }
 
 /** Spans with ids, times, tokens and outcomes: never contents, never a key. */
@@ -38,11 +39,12 @@ export class Tracing {
     this.#fromClients = fromClients
   }
 
-  startRequest({ method = '', headers }: RequestHead): RequestTrace {
+  startRequest({ method = '', headers, socket }: RequestHead): RequestTrace {
     const { api } = this
     const parent = this.#fromClients ? readTraceContext(api, headers) : undefined
     const context = parent === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, parent)
-    const options = { kind: api.SpanKind.SERVER, attributes: { 'http.request.method': method, 'url.scheme': 'http' } }
+    const scheme = 'encrypted' in socket ? 'https' : 'http'
+    const options = { kind: api.SpanKind.SERVER, attributes: { 'http.request.method': method, 'url.scheme': scheme } }
     const span = this.tracer.startSpan(method, options, context)
     return new RequestTrace(this, span, api.trace.setSpan(api.ROOT_CONTEXT, span))
   }

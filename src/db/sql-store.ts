@@ -1,6 +1,5 @@
 import { pause } from '../lib/async.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { ArchiveStep } from './sqlite/worker-messages.ts'
 
 /** A parameter of a statement, or a cell of a row. */
 export type SqlValue = string | number | bigint | null | Uint8Array
@@ -22,6 +21,15 @@ export interface SeveralRows {
   readonly sql: string
   readonly each: string
 }
+
+/**
+ * How the log of a file is archived while the file is copied. `begin`: the log is empty, and from now on nothing leaves it
+ * but into numbered files whose names begin with `into`. `cut`: what the log has becomes the next of them. `end`: as before.
+ */
+export type ArchiveStep =
+  | { readonly kind: 'begin'; readonly into: string }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'end' }
 
 /**
  * A database that runs lists of statements: an SQLite file behind its worker thread (db/sqlite), or PostgreSQL (db/postgres),

@@ -1,4 +1,4 @@
-import type { AtomicStatement, SqlRow, SqlStore, SqlValue } from '../sql-store.ts'
+import type { ArchiveStep, AtomicStatement, SqlRow, SqlStore, SqlValue } from '../sql-store.ts'
 import type { PackedError } from './failure.ts'
 
 /** Statements that take effect together, or not at all. */
@@ -17,15 +17,6 @@ export interface SqliteFile extends SqlStore {
    */
   atomicEach(groups: readonly StatementGroup[]): Promise<(Error | undefined)[]>
 }
-
-/**
- * How the log of a file is archived while the file is copied. `begin`: the log is empty, and from now on nothing leaves it
- * but into numbered files whose names begin with `into`. `cut`: what the log has becomes the next of them. `end`: as before.
- */
-export type ArchiveStep =
-  | { readonly kind: 'begin'; readonly into: string }
-  | { readonly kind: 'cut' }
-  | { readonly kind: 'end' }
 
 /** `full` makes every commit durable; `normal` may lose the newest commits on a power loss. */
 export type Synchronous = 'full' | 'normal'

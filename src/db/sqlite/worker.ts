@@ -1,11 +1,17 @@
 import { copyFileSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../../lib/types.ts'
-import { type AtomicStatement, isOfTheData, SqlFailure, type SqlValue, UnexpectedChanges } from '../sql-store.ts'
+import {
+  type ArchiveStep,
+  type AtomicStatement,
+  isOfTheData,
+  SqlFailure,
+  type SqlValue,
+  UnexpectedChanges,
+} from '../sql-store.ts'
 import { openDriver, type SqliteDriver } from './connection.ts'
 import { type PackedError, packError } from './failure.ts'
 import {
-  type ArchiveStep,
   AUTOCHECKPOINT_PAGES,
   OPENED,
   type StatementGroup,

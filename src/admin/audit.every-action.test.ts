@@ -122,7 +122,8 @@ describe('the command line', () => {
       'db.clock.set-back': {},
       'db.backup': { to: '/backup', folder: '/backup.partial', key_ring: true },
     }
-    const silent = /\.(list|show|entries|compare|explain|trace|verify|wishes|report|export|accounts|read)$|^status$|^db\.clock$/
+    const silent =
+      /\.(list|show|entries|compare|explain|trace|verify|wishes|report|export|accounts|read)$|^status$|^db\.clock$/
     expect(Object.keys(samples).toSorted()).toEqual(
       Object.keys(OPERATIONS)
         .filter((name) => !silent.test(name))

@@ -12,7 +12,7 @@ const QUESTIONS = [
   ['what does insufficient_quota mean', 'api/errors'],
   ['rotate a key', 'operate/keys#rotation'],
   ['how is a cancelled request charged', 'operate/charges'],
-  ['back up and restore the data', 'operate/running#backup-and-restore'],
+  ['back up and restore the data', 'operate/backup'],
   ['run behind nginx', 'quick-start-sre#7-behind-a-proxy'],
   ['rate limits of a key', 'operate/limits'],
   ['spend cap per month', 'operate/plans#spend-caps'],

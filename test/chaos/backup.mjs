@@ -30,6 +30,8 @@ const BETWEEN_MS = { from: 100, to: 900 }
 const AFTER_MS = 500
 /** How long clients go on with a restored server. */
 const GO_ON_MS = 1500
+/** A restored server's clients choose other things than those of the live one: the same keys would come with other bodies. */
+const OTHER_CHOICES = 1_000_000
 /** So many of the requests with a key that a backup has are sent again to its restored server. */
 const REPEATED_MAX = 60
 
@@ -105,7 +107,7 @@ async function judge({ index, to, told, at, live }, goesOn) {
   figures.requests += notes.length
   figures.recoveredFree += audited.figures.recoveredFree
   figures.recoveredCharged += audited.figures.recoveredCharged
-  if (goesOn) report(await goOn({ own, notes, at }))
+  if (goesOn) report(await goOn({ own, notes, at, random: random.fork(OTHER_CHOICES + index) }))
   rmSync(own, { recursive: true, force: true })
 }
 
@@ -132,7 +134,7 @@ function auditAgainstLive({ receipts }, live) {
  * A server begins on the restored folder. Its clients know what they had seen by the backup, and send again what they had sent
  * with a key: what the copy has is given again or refused, and nothing is charged a second time.
  */
-async function goOn({ own, notes, at }) {
+async function goOn({ own, notes, at, random }) {
   const next = await createStage({ dist: trueDist, template: own, random, providerPort, ...SETTING })
   next.notes.push(...notes)
   next.kills.push(at)

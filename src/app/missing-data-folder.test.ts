@@ -33,11 +33,28 @@ const NEEDS_LEDGER = [
   ...['plans list', 'plans assign a p', 'plans end a', 'plans show a'],
   ...['people invite a@b.c', 'people list', 'people disable a@b.c', 'people enable a@b.c'],
   ...['route explain m', 'models', 'catalog', 'trace req_1', 'usage', 'logs --follow', 'top --once'],
+  ...[
+    'accounts export',
+    'admin-keys create --name n --scopes usage:read',
+    'admin-keys list',
+    'admin-keys revoke adm_x',
+  ],
   ...['db clock', 'db verify', 'db backup --to b', 'db move --to postgres://h/d'],
 ]
 
-/** These need no ledger, or make one. `status` has a test of its own. */
-const OTHERS = ['serve', 'check', 'init', 'upstreams list', 'upstreams test', 'db restore', 'status']
+/** These need no ledger, make one, or read their file first. `status` has a test of its own. */
+const OTHERS = [
+  'serve',
+  'check',
+  'init',
+  'upstreams list',
+  'upstreams test',
+  'db restore',
+  'status',
+  'doctor',
+  'apply',
+  'accounts import',
+]
 
 const leavesOf = (command: Command, words: readonly string[] = []): string[] =>
   command.commands.length === 0

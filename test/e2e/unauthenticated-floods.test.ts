@@ -41,7 +41,7 @@ describe('requests without a valid key', () => {
 
     const refused = await chat(server(), NO_KEY)
     expectProblem(refused, 'rate_limit_exceeded', {
-      message: /^This address is limited to 6 requests per minute without a valid API key\. .*try again in 10s\.$/,
+      message: /^This address is limited to 6 requests per minute without a valid key\. .*try again in 10s\.$/,
     })
     expect(refused.json.error.limit).toEqual({ scope: 'address', kind: 'requests', value: 6 })
     expect(refused.headers.get('retry-after')).toBe('10')

@@ -294,15 +294,19 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
   it('begins a new lease, and admits again', async () => {
     const ledgerState = await createPostgresLedgerState()
     const account = await ledgerState.addAccount()
-    const { ledger, facts } = await openNode(ledgerState.connect() as PostgresPool, { leaseMs: 300 })
+    const { ledger, facts } = await openNode(ledgerState.connect() as PostgresPool, { leaseMs: 1000 })
     await ledger.credit({ account, kind: 'credit', amount: usd(HOLD), reason: 'test', ref: 'first' })
-    await ledgerState.setClock({ aheadMs: 1000 })
-    await expect.poll(() => facts.leasesLost).toBe(1)
-    await expect.poll(async () => (await ledger.admit(requestFor(account))).kind).toBe('admitted')
+    await ledgerState.setClock({ aheadMs: 3000 })
+    // A busy machine may lose a lease as short as this one again.
+    await expect.poll(() => facts.leasesLost, PATIENT).toBeGreaterThan(0)
+    await expect.poll(async () => (await ledger.admit(requestFor(account))).kind, PATIENT).toBe('admitted')
     await ledger.close()
     await ledgerState.close()
   })
 })
+
+/** For a busy machine. */
+const PATIENT = { timeout: 20_000 }
 
 describe.skipIf(!postgres)('a sweep', () => {
   let ledgerState: PostgresLedgerState

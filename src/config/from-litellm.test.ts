@@ -12,7 +12,7 @@ model_list:
   - model_name: gpt-4o
     litellm_params:
       model: azure/our-deployment
-      api_base: https://ours.openai.azure.com/openai/v1
+      api_base: https://ours.openai.azure.com/
       api_key: os.environ/AZURE_KEY
       order: 2
   - model_name: claude
@@ -43,7 +43,10 @@ describe('the configuration of a LiteLLM proxy', () => {
   const { yaml, models, notes } = fromLitellm(CONFIG)
 
   it('becomes one that loads, with its lanes, sizes and prices', () => {
-    const { config } = loaded({ yaml, environment: { OPENAI_API_KEY: 'a', AZURE_KEY: 'b', ANTHROPIC_API_KEY: 'c' } })
+    const { config } = loaded({
+      yaml,
+      environment: { OPENAI_API_KEY: 'a', AZURE_KEY: 'b', MILLRACE_ANTHROPIC_KEY: 'c' },
+    })
     expect(models).toBe(3)
     expect(config.models.map(({ id }) => id)).toEqual(['gpt-4o', 'claude', 'local'])
     const [gpt, claude, local] = config.models
@@ -66,7 +69,7 @@ describe('the configuration of a LiteLLM proxy', () => {
   it('never hands a credential on, and names the variable for it', () => {
     expect(yaml).not.toContain('a-real-secret')
     expect(yaml).not.toContain('sk-1234')
-    expect(notes.join('\n')).toContain('environment variable ANTHROPIC_API_KEY')
+    expect(notes.join('\n')).toContain('environment variable MILLRACE_ANTHROPIC_KEY')
   })
 
   it('names everything that it leaves out, in the file too', () => {
@@ -81,6 +84,35 @@ describe('the configuration of a LiteLLM proxy', () => {
     const hostile = fromLitellm(`${CONFIG}\nrouter_settings:\n  "a\\nupstreams: []": 1\n`)
     expect(hostile.yaml.match(/^upstreams:/gm)).toHaveLength(1)
   })
+})
+
+test('a key of one server never goes to another', () => {
+  const { yaml } = fromLitellm(`
+base: &base { api_base: "http://10.0.0.5:8000/v1", api_key: none }
+model_list:
+  - { model_name: own, litellm_params: { <<: *base, model: openai/qwen } }
+  - { model_name: theirs, litellm_params: { model: openai/gpt-4o } }
+`)
+  const [own = '', theirs = ''] = yaml.slice(yaml.indexOf('  - id: openai')).split('  - id: openai-2')
+  expect(own).toContain('http://10.0.0.5:8000/v1')
+  expect(own).not.toContain('OPENAI_API_KEY')
+  expect(theirs).toContain('${OPENAI_API_KEY}')
+})
+
+test('what is changed or cannot be said is noted', () => {
+  const { yaml, notes } = fromLitellm(`
+include: [more.yaml]
+model_list:
+  - { model_name: a, litellm_params: { model: openai/gpt-4o, weight: 0.9, input_cost_per_token: 1e-6 } }
+  - { model_name: a, litellm_params: { model: openai/gpt-4o } }
+  - { model_name: b, litellm_params: { model: constructor/x } }
+  - { model_name: c, litellm_params: { model: hosted_vllm/x, api_base: os.environ/OWN_URL } }
+`)
+  const said = notes.join('\n')
+  for (const part of ['include', 'weight 0.9', 'only one of its two prices', 'repeats openai/gpt-4o', 'constructor']) {
+    expect(said).toContain(part)
+  }
+  expect(yaml).toContain('base_url: "${OWN_URL}"')
 })
 
 test('a price a token is one a million, exactly', () => {

@@ -71,7 +71,7 @@ const PRICES = ['input_cost_per_token', 'output_cost_per_token', 'cache_read_inp
 /** Reads the `config.yaml` of a LiteLLM proxy. Throws an error that says what is wrong with the file. */
 export function fromLitellm(text: string): Converted {
   // Prices are read as text: a number such as 2.5e-06 is exact only as it is written.
-  const file: unknown = parse(text, { schema: 'failsafe' })
+  const file: unknown = parse(text, { schema: 'failsafe', merge: true })
   if (!isObject(file) || !Array.isArray(file.model_list) || file.model_list.length === 0) {
     throw new Error('this is no LiteLLM configuration: it has no model_list')
   }
@@ -111,12 +111,12 @@ function convertEntry({ entry, place, notes, upstreams, models }: EntryToConvert
     return
   }
   const [prefix, rest] = splitModel(full)
-  const provider = PROVIDERS[prefix]
+  const provider = Object.hasOwn(PROVIDERS, prefix) ? PROVIDERS[prefix] : undefined
   if (provider === undefined) {
     notes.push(`${place} (${name}): the provider ${prefix} was not converted. Add an upstream for it.`)
     return
   }
-  const address = textOf(params.api_base) ?? textOf(params.base_url)
+  const address = fromEnvironment(textOf(params.api_base) ?? textOf(params.base_url))
   if (address === undefined && provider.baseUrl === undefined) {
     notes.push(`${place} (${name}): the provider ${prefix} needs an api_base.`)
     return
@@ -125,13 +125,26 @@ function convertEntry({ entry, place, notes, upstreams, models }: EntryToConvert
   const model = models.get(name) ?? { lanes: [], view: undefined, priceUntil: undefined }
   models.set(name, model)
   const known = knownModel(provider.dialect, rest) ?? knownModel(provider.dialect, textOf(info.base_model) ?? '')
-  model.view ??= withOwnFacts(known === undefined ? undefined : knownView(known), { ...params, ...info })
+  const stated = { ...params, ...info }
+  if ((stated.input_cost_per_token === undefined) !== (stated.output_cost_per_token === undefined)) {
+    notes.push(`${place} (${name}) has only one of its two prices, which was left out: set both.`)
+  }
+  model.view = completed(model.view, withOwnFacts(known === undefined ? undefined : knownView(known), stated))
   model.priceUntil ??= known?.priceUntil
-  model.lanes.push({
-    ...{ upstream, model: rest, dialect: provider.dialect },
-    priority: wholeOf(params.order) ?? 1,
-    weight: wholeOf(params.weight) ?? 1,
-  })
+  for (const key of ['order', 'weight']) {
+    if (params[key] !== undefined && wholeOf(params[key]) === undefined) {
+      notes.push(`${place} (${name}): ${key} ${String(params[key])} was left out: it is a whole number here.`)
+    }
+  }
+  const isTwice = model.lanes.some((lane) => lane.upstream === upstream && lane.model === rest)
+  if (isTwice) notes.push(`${place} (${name}) repeats ${full} with the same credential and was left out.`)
+  else {
+    model.lanes.push({
+      ...{ upstream, model: rest, dialect: provider.dialect },
+      priority: wholeOf(params.order) ?? 1,
+      weight: wholeOf(params.weight) ?? 1,
+    })
+  }
   const prices = PRICES as readonly string[]
   const left = [
     ...Object.keys(params).filter((key) => !UNDERSTOOD.has(key) && !prices.includes(key)),
@@ -168,10 +181,10 @@ function createUpstreams() {
       for (let count = 2; taken.has(id); count++) id = `${prefix.replace(/_/g, '-')}-${count}`
       taken.add(id)
       // An OpenAI-compatible server of somebody else speaks Chat Completions for sure.
-      const isOther = prefix === 'openai' && address !== undefined && !address.includes('api.openai.com')
+      const isOther = prefix === 'openai' && address !== undefined && !address.startsWith('https://api.openai.com/')
       const wire = isOther ? 'chat' : provider.wire
       const dialect = isOther ? 'generic' : provider.dialect
-      const url = withVersion(address ?? provider.baseUrl ?? '')
+      const url = withVersion(address ?? provider.baseUrl ?? '', provider)
       const credential = credentialOf(key, provider, { id, place, notes })
       const lines = [
         `  - id: ${id}`,
@@ -188,10 +201,15 @@ function createUpstreams() {
   }
 }
 
-const withVersion = (url: string): string => {
+function withVersion(url: string, { dialect }: Provider): string {
   const plain = url.replace(/\/+$/, '')
-  return /\/v\d+[a-z]*\d*(?:\/|$)/.test(plain) ? plain : `${plain}/v1`
+  if (plain.startsWith('${') || /\/v\d+[a-z]*\d*(?:\/|$)/.test(plain)) return plain
+  return dialect === 'azure' ? `${plain.replace(/\/openai$/, '')}/openai/v1` : `${plain}/v1`
 }
+
+/** `os.environ/NAME` is written `${NAME}` here. */
+const fromEnvironment = (text: string | undefined): string | undefined =>
+  text?.replace(/^os\.environ\/(\w+)$/, (_, name: string) => `\${${name}}`)
 
 const isPrivate = (url: string): boolean =>
   url.startsWith('http:') || /\/\/(?:localhost|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/.test(url)
@@ -202,14 +220,26 @@ function credentialOf(
   provider: Provider,
   { id, place, notes }: { readonly id: string; readonly place: string; readonly notes: string[] },
 ): string | undefined {
-  const variable = key?.match(/^os\.environ\/(\w+)$/)?.[1]
-  if (variable !== undefined) return `\${${variable}}`
+  const named = fromEnvironment(key)
+  if (named !== key) return named
   if (key !== undefined) {
-    const name = `${id.toUpperCase().replace(/-/g, '_')}_API_KEY`
+    // No provider's usual variable: its key must not go to another server.
+    const name = `MILLRACE_${id.toUpperCase().replace(/-/g, '_')}_KEY`
     notes.push(`${place} has its api_key in the file. Put it into the environment variable ${name}.`)
     return `\${${name}}`
   }
   return provider.key === undefined ? undefined : `\${${provider.key}}`
+}
+
+/** The first entry that knows a fact of the model states it. */
+function completed(view: KnownView | undefined, next: KnownView): KnownView {
+  if (view === undefined) return next
+  return {
+    ...view,
+    context_tokens: view.context_tokens ?? next.context_tokens,
+    max_output_tokens: view.max_output_tokens ?? next.max_output_tokens,
+    price: view.price ?? next.price,
+  }
 }
 
 /** What the file states about the model wins over the snapshot. */
@@ -277,6 +307,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 function noteOtherSections(file: Record<string, unknown>, notes: string[]): void {
   for (const [section, settings] of Object.entries(file)) {
     if (section === 'model_list') continue
+    if (!isObject(settings)) notes.push(`${section} was left out.`)
     for (const name of Object.keys(objectOf(settings))) {
       const path = `${section}.${name}`
       if (name === 'fallbacks' && /^(?:litellm|router)_settings$/.test(section)) continue

@@ -58,7 +58,8 @@ describe.skipIf(!postgres)('a role without the right to create anything', () => 
        CREATE ROLE serving LOGIN;
        GRANT USAGE ON SCHEMA millrace, ${FUNCTIONS_SCHEMA} TO serving;
        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA millrace TO serving;
-       GRANT USAGE ON ALL SEQUENCES IN SCHEMA millrace TO serving;`,
+       GRANT USAGE ON ALL SEQUENCES IN SCHEMA millrace TO serving;
+       GRANT EXECUTE ON FUNCTION millrace.make_body_days(text), millrace.drop_body_day() TO serving;`,
       database,
     )
     const prepare = (folder: string) => useDatabaseOf(first.folder, folder)

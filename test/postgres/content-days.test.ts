@@ -172,7 +172,8 @@ describe.skipIf(!postgres)('contents in PostgreSQL', () => {
     await bench.admin.query(`CREATE ROLE ${role} LOGIN;
       GRANT USAGE ON SCHEMA ${TABLES_SCHEMA}, ${FUNCTIONS_SCHEMA} TO ${role};
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${TABLES_SCHEMA} TO ${role};
-      GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${TABLES_SCHEMA} TO ${role}`)
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${TABLES_SCHEMA} TO ${role};
+      GRANT EXECUTE ON FUNCTION ${TABLES_SCHEMA}.make_body_days(text), ${TABLES_SCHEMA}.drop_body_day() TO ${role}`)
     const url = bench.url.replace(postgres!.user, role)
     try {
       const { content, responses, keep, sweep } = await bench.openNode({ url })

@@ -17,6 +17,8 @@ import { createWriteQueue } from './write-queue.ts'
 
 type WriteOutcome =
   | 'written'
+  /** A former attempt has written it. */
+  | 'there'
   /** An item or the key was deleted since the lookup: the write has to be prepared again. */
   | 'stale'
   /** The response has ended already, its parent was deleted, or there is no room. */
@@ -91,6 +93,7 @@ function createJudge(
     const state = states.get(own)
     const parent = write.fresh?.parent
     if (state === undefined && parent !== undefined && !states.has(nameOf(owner, parent))) return no('refused')
+    if (write.isRepeated === true && state === write.status) return { outcome: 'there', isFirst: false }
     if (state === undefined ? write.fresh === undefined : state !== 'in_progress') return no('refused')
     states.set(own, write.status)
     return { outcome: 'written', isFirst: state === undefined }
@@ -135,6 +138,8 @@ export interface ResponseWrite {
   readonly key: AccountKey
   /** The digest of its id. */
   readonly id: string
+  /** The database did not answer a former attempt, which it may have done. */
+  readonly isRepeated?: boolean
   /** For a response that is not in the file yet; undefined where the change must not create one. */
   readonly fresh:
     | {

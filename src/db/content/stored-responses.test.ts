@@ -16,6 +16,8 @@ import {
 } from '../../../test/fixtures/db/content/stored-responses.ts'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
+import { SqlFailure } from '../sql-store.ts'
+import { createStoredResponses } from './stored-responses.ts'
 
 const MiB = 1024 * 1024
 
@@ -288,6 +290,29 @@ describe('what cannot be read', () => {
     await keep('b')
     expect(await found('b')).toHaveLength(2)
   })
+})
+
+it('a response is stored once and said to be, while its database comes back, whether or not it was written before', async () => {
+  const failing = ['before', 'after', 'before', 'after']
+  const { atomic } = bench.file
+  bench.file.atomic = async (statements) => {
+    const when = failing.shift()
+    const changed = when === 'before' ? [] : await atomic(statements)
+    if (when !== undefined) throw new SqlFailure('the database system is shutting down', '57P03')
+    return changed
+  }
+  const responses = createStoredResponses({
+    ...{ file: bench.file, sealingKeys: [RING_KEY], now: () => bench.time, bytesMax: 100_000_000 },
+    onFailure: (error) => bench.failures.push(error),
+  })
+  expect(await responses.begin(started('a'))).toBe(true)
+  failing.push('before', 'after')
+  expect(await responses.finish(ended('a'))).toBe(true)
+  expect(failing).toEqual([])
+  expect((await responses.find(ACCOUNT, 'resp_a'))?.status).toBe('completed')
+  expect(await bench.count('responses')).toBe(1)
+  expect(await responses.finish(ended('a'))).toBe(false)
+  expect(bench.failures).toEqual([])
 })
 
 it('an item that is deleted between lookup and write is stored again', async () => {

@@ -146,14 +146,18 @@ function writeResponses(services: ResponseServices) {
   const { file, keys, store } = services
   const waiting = createByteBudget(WAITING_BYTES_MAX)
 
-  const write = async (account: AccountId, prepare: (key: AccountKey) => Promise<ResponseWrite>): Promise<boolean> => {
+  const write = async (
+    account: AccountId,
+    prepare: (key: AccountKey) => Promise<ResponseWrite>,
+    isRepeated: boolean,
+  ): Promise<boolean> => {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       // A destroyed key is not replaced.
       if (store.isClosed(account)) return false
       const key = await keys.findOrMake(account)
       if (key === undefined) throw new Error(`The key of account ${account} cannot be read with this key ring`)
-      const outcome = await store.add(await prepare(key))
-      if (outcome !== 'stale') return outcome === 'written'
+      const outcome = await store.add({ ...(await prepare(key)), isRepeated })
+      if (outcome !== 'stale') return outcome !== 'refused'
       keys.drop(account)
     }
     throw new Error('What a response refers to was deleted each time before it could be written')
@@ -166,7 +170,8 @@ function writeResponses(services: ResponseServices) {
     if (!services.keeps) return false
     try {
       if (!waiting.take(bytes)) throw new Error('Too many responses wait to be written')
-      const done = retryUnavailable(() => write(account, prepare)).finally(() => waiting.give(bytes))
+      let attempts = 0
+      const done = retryUnavailable(() => write(account, prepare, attempts++ > 0)).finally(() => waiting.give(bytes))
       return await inTime(done, 'A response')
     } catch (error) {
       services.onFailure(error)

@@ -9,6 +9,9 @@ export const BODY_KINDS = {
   events: 'event',
 } as const
 
+/** Beyond the longest `retention.state`, with a few days for clocks and for items that are carried on. */
+const DAYS_MAX = 3660
+
 /** Names are resolved here only, also in functions that run with the rights of the owner. */
 const HERE = 'SET search_path = millrace, pg_temp'
 /** A plan for one day touches one partition; a plan for all days would lock them all. */
@@ -64,12 +67,13 @@ DECLARE
   made integer;
   part text;
 BEGIN
-  -- From here to the commit no partition is dropped.
-  LOCK TABLE bodies IN ROW EXCLUSIVE MODE;
+  -- From here to the commit no partition is dropped. Only the parent, because a lock of each partition takes shared memory.
+  LOCK TABLE ONLY bodies IN ROW EXCLUSIVE MODE;
   FOR made IN SELECT DISTINCT body_day(each::bigint) FROM jsonb_array_elements_text(expiries::jsonb || '[0]') AS each
     ORDER BY 1 LOOP
     part := body_table(made);
     CONTINUE WHEN to_regclass(part) IS NOT NULL;
+    IF made > body_day(0) + ${DAYS_MAX} THEN RAISE EXCEPTION 'no content is kept until day %', made; END IF;
     PERFORM pg_advisory_xact_lock(hashtext('millrace.bodies'));
     -- Another node may have made it meanwhile, which a look at the catalog sees and to_regclass may not.
     CONTINUE WHEN EXISTS (SELECT FROM pg_class WHERE relname = part AND relnamespace = 'millrace'::regnamespace);
@@ -110,6 +114,8 @@ BEGIN
   END LOOP;
   RETURN NULL;
 END $$;
+
+REVOKE ALL ON FUNCTION make_body_days(text), drop_body_day() FROM PUBLIC;
 
 -- Items that are still referred to outlive their day: carries some of them on, and returns how many. Copies, because what
 -- they leave goes with its partition. Items that another transaction changes now are skipped.

@@ -81,6 +81,10 @@ async function findVersion(db: PostgresPool): Promise<number> {
     throw new PostgresUnusable(
       `The schema "${TABLES_SCHEMA}" of this database has tables that are not Millrace's. Name a database of its own.`,
     )
+  if (!tables.some(({ tablename }) => tablename === 'bodies'))
+    throw new PostgresUnusable(
+      `The schema "${TABLES_SCHEMA}" was made by a build before 0.1.0, whose contents lie elsewhere. Name an empty database.`,
+    )
   return version
 }
 

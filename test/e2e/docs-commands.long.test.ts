@@ -57,6 +57,7 @@ beforeAll(async () => {
   await server.json('accounts', 'create', '--email', 'a@example.com')
   ownKey = server.key
   await mkdir(`${server.folder}/work`)
+  await mkdir(`${server.folder}/backups`)
   const keys = '[{ name: laptop, kind: wallet }]'
   await writeFile(join(server.folder, 'work', 'accounts.yaml'), `accounts: [{ email: b@example.com, keys: ${keys} }]\n`)
 })
@@ -92,7 +93,9 @@ async function fillIn(command: string, said: string): Promise<string> {
   let filled = command
     .replaceAll(/127\.0\.0\.1:4[67]00/g, `127.0.0.1:${server.port}`)
     .replaceAll('127.0.0.1:4701', `127.0.0.1:${metricsPort}`)
-    .replaceAll(/ --data \S+/g, '')
+    .replaceAll(/ --data (?!\/var)\S+/g, '')
+    .replaceAll('/var/lib/millrace', `${server.folder}/restored`)
+    .replaceAll('/backups', `${server.folder}/backups`)
     .replaceAll('node dist/app/main.js', 'millrace')
     .replaceAll('mr_wallet_…', ownKey)
     .replaceAll('MODEL', 'demo')
@@ -151,8 +154,8 @@ async function signUp(): Promise<void> {
 
 const PRELUDE = `set -eu
 millrace() {
-  # It writes the file that it is given.
-  if [ "$1" = init ]; then "${process.execPath}" "${DIST}app/main.js" "$@"
+  # A command that is given its file or folder.
+  if [[ "$1" = init || " $* " = *' --data '* ]]; then "${process.execPath}" "${DIST}app/main.js" "$@"
   else "${process.execPath}" "${DIST}app/main.js" "$@" --config "$CONFIG_FILE" --data "$DATA"
   fi
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fail } from './bootstrap/failure.mjs'
-import { filesBelow } from './bootstrap/fingerprint.mjs'
+import { filesOf } from './bootstrap/fingerprint.mjs'
 import { runNpm } from './bootstrap/run-npm.mjs'
 import { bootstrap, ROOT } from './bootstrap.mjs'
 import { makeSbom } from './make-sbom.mjs'
@@ -39,9 +39,7 @@ async function pack(out) {
 
 /** A copy with the same modes on every machine, whatever the umask of the clone was. */
 function stage(folder, { devDependencies, scripts, allowScripts, ...manifest }) {
-  const packed = [...manifest.files, ...ALWAYS_PACKED].flatMap((name) =>
-    statSync(join(ROOT, name)).isDirectory() ? filesBelow(join(ROOT, name)).map((path) => `${name}/${path}`) : [name],
-  )
+  const packed = filesOf(ROOT, [...manifest.files, ...ALWAYS_PACKED])
   const programs = new Set(Object.values(manifest.bin))
   for (const path of packed.filter((each) => !isStamp(each))) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Every file below `folder`, as paths with forward slashes relative to it, sorted; nothing when it does not exist. */
@@ -18,6 +18,18 @@ export function filesBelow(folder) {
     if (error.code !== 'ENOENT') throw error
   }
   return found.sort()
+}
+
+/** The files that `files` of a package.json names, in which `!` excludes a file or folder. */
+export function filesOf(root, files) {
+  const excluded = files.filter((name) => name.startsWith('!')).map((name) => name.slice(1))
+  const isExcluded = (path) => excluded.some((name) => path === name || path.startsWith(`${name}/`))
+  return files
+    .filter((name) => !name.startsWith('!'))
+    .flatMap((name) =>
+      statSync(join(root, name)).isDirectory() ? filesBelow(join(root, name)).map((path) => `${name}/${path}`) : [name],
+    )
+    .filter((path) => !isExcluded(path))
 }
 
 /** The text of a file, or undefined when there is none. */

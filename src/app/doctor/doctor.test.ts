@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Bench, HEALTHY, KEY, known, makeHealthy, openBench } from '../../../test/fixtures/doctor/bench.ts'
@@ -22,6 +22,9 @@ const ELSEWHERE: readonly FaultId[] = [
   'postgres-too-few-connections',
   'metrics-port-moves',
 ]
+
+/** A user without rights. */
+const OTHER_UID = 65_534
 
 const ALL = [
   ...[...BROKEN_CONFIGURATIONS, ...BROKEN_MACHINES, ...BROKEN_SERVERS].map((each) => ({ ...each, withLedger: false })),
@@ -68,6 +71,38 @@ describe('the doctor', () => {
       expect(report.ok).toBe(FAULTS[fault].severity === 'warning')
     },
   )
+
+  it.skipIf(process.geteuid?.() !== 0)('finds that the folder of another user is closed to it', async () => {
+    bench = await openBench(healthy, { withLedger: true })
+    await chmod(bench.folder, 0o755)
+    await chmod(bench.inFolder('millrace.yaml'), 0o644)
+    const examineAs = async (uid: number) => {
+      bench.machine = { ...bench.machine, uid, user: 'llm' }
+      process.seteuid?.(uid)
+      try {
+        return (await bench.examine()).findings.map(({ fault, message, cure }) => ({ fault, message, cure }))
+      } finally {
+        process.seteuid?.(0)
+      }
+    }
+    expect(await examineAs(OTHER_UID)).toEqual([
+      {
+        fault: 'data-not-writable',
+        message: `This user (uid ${OTHER_UID}) does not own ${bench.data}, which belongs to uid 0.`,
+        cure: `chown -R llm ${bench.data}`,
+      },
+    ])
+    await mkdir(bench.inFolder('closed'), { mode: 0o700 })
+    await rename(bench.data, bench.inFolder('closed/data'))
+    await symlink('closed/data', bench.data)
+    expect(await examineAs(OTHER_UID)).toEqual([
+      {
+        fault: 'data-not-writable',
+        message: `This user (uid ${OTHER_UID}) may not look at ${bench.data}, because of a folder above it.`,
+        cure: expect.stringContaining('Run the doctor as the user'),
+      },
+    ])
+  })
 
   it('has a set-up for each fault of its table', async () => {
     bench = await openBench(healthy, { withLedger: false })

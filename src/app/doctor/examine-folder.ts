@@ -21,7 +21,8 @@ interface FolderQuestion {
 /** Reads only: a folder that does not exist yet is created by the first start. */
 export async function examineFolder(question: FolderQuestion, machine: Machine): Promise<Found[]> {
   const { data, isServed, isSqlite } = question
-  const folder = statSync(data, { throwIfNoEntry: false })
+  const folder = statIfAllowed(data)
+  if (folder === 'forbidden') return [unreachable(data, machine)]
   if (folder === undefined) return []
   if (!folder.isDirectory()) return [found('data-not-a-folder', `${data} is a file.`)]
   const unwritable = examineOwners(data, folder, machine)
@@ -37,6 +38,23 @@ export async function examineFolder(question: FolderQuestion, machine: Machine):
     ...(isServed || !isSqlite ? [] : await examineLedger(question)),
   ]
 }
+
+/** A folder that this user may not enter hides even whether it has the file. */
+function statIfAllowed(path: string): Stats | 'forbidden' | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return 'forbidden'
+    throw error
+  }
+}
+
+const unreachable = (path: string, { uid }: Machine): Found =>
+  found(
+    'data-not-writable',
+    `This user (uid ${uid}) may not look at ${path}, because of a folder above it.`,
+    'Run the doctor as the user that runs the server, and let that user enter all folders above.',
+  )
 
 const OTHERS = 0o077
 
@@ -61,6 +79,7 @@ const examineMode = (data: string, { mode }: Stats): Found[] => {
 
 const WRITTEN = ['ledger.db', 'content.db', 'settles.journal', 'keyring.json']
 const OWNER_MAY_WRITE = 0o200
+const OWNER_MAY_USE_FOLDER = 0o700
 
 /** Compares owners and modes, which is also right for a file system that root may write in spite of them. */
 function examineOwners(data: string, folder: Stats, { uid, user }: Machine): Found[] {
@@ -69,8 +88,8 @@ function examineOwners(data: string, folder: Stats, { uid, user }: Machine): Fou
     { path: data, stats: folder },
     ...WRITTEN.flatMap((name) => {
       const path = join(data, name)
-      const stats = statSync(path, { throwIfNoEntry: false })
-      return stats === undefined ? [] : [{ path, stats }]
+      const stats = statIfAllowed(path)
+      return stats === undefined || stats === 'forbidden' ? [] : [{ path, stats }]
     }),
   ]
   const foreign = uid === 0 ? [] : files.filter(({ stats }) => stats.uid !== uid)
@@ -80,6 +99,10 @@ function examineOwners(data: string, folder: Stats, { uid, user }: Machine): Fou
     const paths = foreign.map(({ path }) => path).join(', ')
     const message = `This user (uid ${uid}) does not own ${paths}, which belongs to uid ${first.stats.uid}.`
     return [found('data-not-writable', message, `chown -R ${shellWord(user ?? String(uid))} ${shellWord(data)}`)]
+  }
+  if (readOnly.length === 0 && (folder.mode & OWNER_MAY_USE_FOLDER) !== OWNER_MAY_USE_FOLDER) {
+    const message = `The owner of ${data} may not read and enter it.`
+    return [found('data-not-writable', message, `chmod u+rwx ${shellWord(data)}`)]
   }
   if (readOnly.length === 0) return []
   const paths = readOnly.map(({ path }) => path)

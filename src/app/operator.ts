@@ -53,9 +53,9 @@ const BACKUP_TIMEOUT_MS = 12 * 60 * 60_000
 
 /** Calls the running server if there is one, else runs here with the data folder locked. */
 export const createOperator = (deps: OperatorDeps): Operator => ({
-  async call<Name extends OperationName>(place: Place, name: Name, args: OperationArgs<Name>) {
+  async call<Name extends OperationName>(place: Place, name: Name, args: OperationArgs<Name>, timeoutMs?: number) {
     // The table of operations fixes the type of the value; a socket cannot check it.
-    return (await call(deps, place, name, args)) as OperatorAnswer<OperationValue<Name>>
+    return (await call(deps, place, name, args, timeoutMs)) as OperatorAnswer<OperationValue<Name>>
   },
   async callEach<Name extends OperationName>(
     place: Place,
@@ -66,17 +66,23 @@ export const createOperator = (deps: OperatorDeps): Operator => ({
   },
 })
 
-async function call(deps: OperatorDeps, place: Place, name: OperationName, args: unknown): Promise<Answer> {
+async function call(
+  deps: OperatorDeps,
+  place: Place,
+  name: OperationName,
+  args: unknown,
+  timeoutMs = name === 'db.backup' ? BACKUP_TIMEOUT_MS : ADMIN_BOUNDS.answerTimeoutMs,
+): Promise<Answer> {
   const loaded = deps.loadSettings(place)
   if (loaded.kind === 'invalid') {
     // A running server has an earlier configuration in force, and can report what is wrong with this one.
-    const answer = loaded.data === undefined ? undefined : await callServer(deps, loaded.data, name, args)
+    const answer = loaded.data === undefined ? undefined : await callServer(deps, loaded.data, name, args, timeoutMs)
     return answer ?? { kind: 'unreachable', exit: EXIT.usage, message: loaded.message }
   }
   const { settings } = loaded
   const { data } = settings.config.storage
   for (let tries = 0; ; tries++) {
-    const answer = (await callServer(deps, data, name, args)) ?? (await runHere(deps, settings, name, args))
+    const answer = (await callServer(deps, data, name, args, timeoutMs)) ?? (await runHere(deps, settings, name, args))
     if (answer.kind !== 'locked') return answer
     if (tries >= LOCKED_RETRIES) {
       const message = await describeHolder(data, deps.program)
@@ -110,10 +116,10 @@ async function callServer(
   data: string,
   operation: string,
   args: unknown,
+  timeoutMs?: number,
 ): Promise<Answer | undefined> {
   const server = await readServerNote(data)
   if (server === undefined) return undefined
-  const timeoutMs = operation === 'db.backup' ? BACKUP_TIMEOUT_MS : undefined
   const reply = await sendToServer(server.socket, { version: deps.version, operation, args }, timeoutMs)
   switch (reply.kind) {
     case 'absent':

@@ -14,6 +14,7 @@ import { checkConfig, pinImports } from './check-config.ts'
 import { createOperator, createUpstreams } from './operator.ts'
 import { createSignals, type Faults, failureSentences, readVersions, workerStartOf } from './process.ts'
 import { serve } from './serve.ts'
+import { isAlive } from './server-note.ts'
 
 interface MainContext {
   readonly environment: Environment
@@ -67,6 +68,7 @@ function cliDeps(context: MainContext): CliServices {
     program: context.program,
     operator,
     pause,
+    isAlive,
     serve: async (options) => {
       const start = workerStartOf(context.environment)
       const worker = start && (await import('./worker-link.ts')).joinSupervisor(start)

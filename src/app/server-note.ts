@@ -94,7 +94,7 @@ export async function describeHolder(data: string, program: string): Promise<str
   return `The data folder ${data} is in use by ${holder}. To see it: ${program} status --data ${shellWord(data)}. To use another folder: --data`
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

@@ -34,6 +34,8 @@ export interface Operator {
     place: Place,
     name: Name,
     args: OperationArgs<Name>,
+    /** How long the running server may take to answer. */
+    timeoutMs?: number,
   ): Promise<OperatorAnswer<OperationValue<Name>>>
   /** The same in each process of a server with several workers. */
   callEach<Name extends OperationName>(
@@ -237,6 +239,8 @@ export interface CliServices {
   readonly operator: Operator
   /** Between two looks of a command that follows. */
   readonly pause: (ms: number) => Promise<void>
+  /** Whether the process with this id runs. */
+  readonly isAlive: (pid: number) => boolean
   readonly serve: (options: ServeOptions) => Promise<ExitCode>
   readonly checkConfig: (place: Place) => {
     readonly ok: boolean

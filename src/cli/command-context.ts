@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { OperationArgs, OperationName, OperationValue } from '../admin/operations.ts'
 import type { Page } from '../admin/values.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
-import { type CliServices, EXIT, type ExitCode, type Place } from './cli-services.ts'
+import { type CliServices, EXIT, type ExitCode, type OperatorAnswer, type Place } from './cli-services.ts'
 import { columnsOf, formatTable, type Style, styleFor } from './format.ts'
 
 /** The services, the global options and the outcome of one command line. */
@@ -57,7 +57,10 @@ export function createCommandContext(services: CliServices, program: Command) {
     },
     /** Runs one operation. A failure is reported, and the value undefined. */
     async call<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
-      const answer = await services.operator.call(this.place(), name, args)
+      return this.valueOf(await services.operator.call(this.place(), name, args))
+    },
+    /** Reports an answer that is a failure. */
+    valueOf<Value>(answer: OperatorAnswer<Value>): Value | undefined {
       if (answer.kind === 'done') return answer.value
       this.fail(answer.kind === 'refused' ? EXIT.failure : answer.exit, answer.message)
       return undefined

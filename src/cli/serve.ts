@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { ServerStatus, WorkerStatus } from '../admin/server-status.ts'
 import { pause } from '../lib/async.ts'
-import { EXIT } from './cli-services.ts'
+import { msBetween, systemClock } from '../lib/clock.ts'
+import { EXIT, type OperatorAnswer } from './cli-services.ts'
 import { type CommandContext, parseCount, parsePort } from './command-context.ts'
 import { describeClock } from './db.ts'
 import { countOf, dayOf, formatFacts } from './format.ts'
@@ -116,12 +117,25 @@ const isReady = (status: ServerStatus): boolean => status.running && !status.dra
 
 const READY_POLL_MS = 200
 
-/** Returns when the server is ready or the time is over. A server that cannot answer yet is asked again. */
-async function waitUntilReady({ services, place }: CommandContext, seconds: number): Promise<void> {
-  for (let left = (seconds * 1000) / READY_POLL_MS; left > 0; left -= 1) {
-    const answer = await services.operator.call(place(), 'status', {})
-    if (answer.kind === 'done' && isReady(answer.value)) return
-    await pause(READY_POLL_MS)
+interface Wait {
+  readonly seconds: number
+  /** Without this process no server will be ready. */
+  readonly pid: number | undefined
+}
+
+/** The first answer of a ready server, or the last one within the time. A server that cannot answer yet is asked again. */
+async function waitUntilReady(
+  { services, place }: CommandContext,
+  { seconds, pid }: Wait,
+): Promise<OperatorAnswer<ServerStatus>> {
+  const endMicros = systemClock.nowMicros() + seconds * 1_000_000
+  const leftMs = () => msBetween(systemClock.nowMicros(), endMicros)
+  for (;;) {
+    const isStarting = pid === undefined || services.isAlive(pid)
+    const answer = await services.operator.call(place(), 'status', {}, Math.max(READY_POLL_MS, leftMs()))
+    if (answer.kind === 'done' && isReady(answer.value)) return answer
+    if (leftMs() <= 0 || !isStarting) return answer
+    await pause(Math.min(READY_POLL_MS, leftMs()))
   }
 }
 
@@ -130,41 +144,45 @@ export function addStatus(program: Command, context: CommandContext): void {
     .command('status')
     .description('show whether a server runs on this data folder, and its state; exit 3 if none does')
     .option('--ready [seconds]', 'exit 1 unless the server accepts requests; wait up to that long for it', parseCount)
-    .action(async ({ ready }: { ready?: number | true }) => {
-      if (typeof ready === 'number') await waitUntilReady(context, ready)
-      await context.operate('status', {}, (status, style) => {
-        if (ready !== undefined && !isReady(status)) context.end(EXIT.failure)
-        // Files that are no longer used. The operator may delete them.
-        const files = status.set_aside ?? []
-        const unused = files.length === 0 ? '' : `Unused files: ${files.join(', ')}\n`
-        if (!status.running) {
-          context.end(EXIT.notRunning)
-          const question = status.has_ledger === false ? ', which has no Millrace data: is it the right one?' : ''
-          return {
-            data: `${style.yellow('Not running.')}\n`,
-            note: `Data folder: ${status.data}${question}\n${unused}`,
-          }
-        }
-        const state = status.draining ? style.yellow('Stopping.') : style.green('Running.')
-        const rejected =
-          status.reload_refused &&
-          style.red(`the file on disk was rejected: ${status.reload_refused.replace(/\s*\n\s*/g, '; ')}`)
-        const facts = formatFacts(style, [
-          ['api', `${status.public_url ?? status.url}/v1`],
-          ['version', `${status.version} (node ${status.node}, ${status.driver})`],
-          ['pid', String(status.pid)],
-          ['workers', status.workers && describeWorkers(status.workers)],
-          ['since', status.started_at],
-          ['config', status.config],
-          ['', rejected],
-          ['certificate', status.certificate_expires_at && `valid until ${dayOf(status.certificate_expires_at)}`],
-          ['data', status.data],
-          ['ledger', status.ledger_available ? 'open' : 'not available'],
-          ['clock', describeClock(status.clock)],
-          ['models', String(status.models)],
-          ['requests', `${status.requests_running} running, ${status.requests_served} served`],
-        ])
-        return { data: `${state}\n${facts}`, note: unused }
-      })
+    .option('--while-pid <pid>', 'stop waiting when this process has ended', parseCount)
+    .action(async ({ ready, whilePid: pid }: { ready?: number | true; whilePid?: number }) => {
+      const answer =
+        typeof ready === 'number'
+          ? await waitUntilReady(context, { seconds: ready, pid })
+          : await context.services.operator.call(context.place(), 'status', {})
+      const status = context.valueOf(answer)
+      const { style } = context
+      if (status === undefined) return
+      if (ready !== undefined && !isReady(status)) context.end(EXIT.failure)
+      // Files that are no longer used. The operator may delete them.
+      const files = status.set_aside ?? []
+      const unused = files.length === 0 ? '' : `Unused files: ${files.join(', ')}\n`
+      if (!status.running) {
+        context.end(EXIT.notRunning)
+        const question = status.has_ledger === false ? ', which has no Millrace data: is it the right one?' : ''
+        const note = `Data folder: ${status.data}${question}\n${unused}`
+        context.print(status, { data: `${style.yellow('Not running.')}\n`, note })
+        return
+      }
+      const state = status.draining ? style.yellow('Stopping.') : style.green('Running.')
+      const rejected =
+        status.reload_refused &&
+        style.red(`the file on disk was rejected: ${status.reload_refused.replace(/\s*\n\s*/g, '; ')}`)
+      const facts = formatFacts(style, [
+        ['api', `${status.public_url ?? status.url}/v1`],
+        ['version', `${status.version} (node ${status.node}, ${status.driver})`],
+        ['pid', String(status.pid)],
+        ['workers', status.workers && describeWorkers(status.workers)],
+        ['since', status.started_at],
+        ['config', status.config],
+        ['', rejected],
+        ['certificate', status.certificate_expires_at && `valid until ${dayOf(status.certificate_expires_at)}`],
+        ['data', status.data],
+        ['ledger', status.ledger_available ? 'open' : 'not available'],
+        ['clock', describeClock(status.clock)],
+        ['models', String(status.models)],
+        ['requests', `${status.requests_running} running, ${status.requests_served} served`],
+      ])
+      context.print(status, { data: `${state}\n${facts}`, note: unused })
     })
 }

@@ -25,6 +25,7 @@ function bareProgram(): Command {
     program: 'millrace',
     operator: { call: unasked, callEach: unasked },
     pause: unasked,
+    isAlive: unasked,
     serve: unasked,
     checkConfig: unasked,
     doctor: unasked,

@@ -94,7 +94,7 @@ async function deb() {
   const [, unitCommand] = /^ExecStart=(.*)$/m.exec(read(UNIT))
   const server = start('sh', ['-c', `exec ${unitCommand}`], shell)
   const [, readyCommand] = /^ExecStartPost=(.*)$/m.exec(read(UNIT))
-  await run('sh', ['-c', readyCommand], shell)
+  await run('sh', ['-c', readyCommand], { ...shell, env: { ...env, MAINPID: String(server.pid) } })
   const banner = await until('the banner', () => /Press Ctrl\+C/.test(server.output) && server.output)
   const { command: printed } = await streamAsBannerSays(banner, shell)
   check(printed === 'millrace', `the banner prints millrace, not ${printed}`)

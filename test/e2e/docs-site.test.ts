@@ -52,6 +52,13 @@ describe('the documentation', () => {
     expect(dead).toEqual([])
   })
 
+  it('redirects the address of a page with a slash to the one whose relative links are right', async () => {
+    const { status, headers } = await get('/docs/api/admin/?q=1')
+    expect(status).toBe(308)
+    expect(new URL(headers.location ?? '', 'http://site/llm/docs/api/admin/').pathname).toBe('/llm/docs/api/admin')
+    expect((await get('/docs/api/nothing/')).status).toBe(404)
+  })
+
   it('says what to do about a page that does not exist', async () => {
     for (const path of [
       '/docs/operate/nothing',

@@ -81,6 +81,32 @@ describe('an import', () => {
     ])
   })
 
+  it('pins the announced end of a price, and says when the catalogue has another end', () => {
+    const [known] = [...knownModels().providers].flatMap(([dialect, { models }]) =>
+      [...models.values()].flatMap(({ id, priceUntil }) =>
+        priceUntil ? [{ name: `${dialect}/${id}`, priceUntil }] : [],
+      ),
+    )
+    expect(known).toBeDefined()
+    const { name, priceUntil } = known!
+    const yaml = yamlOf(`  - { from: ${name}, upstream: openai }\n`)
+    const lock = lockOf(yaml)
+    expect(loaded(pinned(yaml, lock)).imports).toMatchObject({
+      differences: [],
+      priceEnds: new Map([[priceUntil, [name]]]),
+    })
+    const before = lock.replace(`,"price_until":"${priceUntil}"`, '')
+    expect(loaded(pinned(yaml, before)).imports).toMatchObject({
+      differences: [`1 model changed the announced end of the price: ${name}.`],
+      priceEnds: new Map(),
+    })
+    const own = `models:\n  - { id: ${name.split('/')[1]}, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: openai, model: x }] }\n`
+    expect(loaded(pinned(yaml + own, lock)).imports?.priceEnds).toEqual(new Map())
+    expect(problemsOf(pinned(yaml, lock.replace(priceUntil, 'soon')))).toMatchObject([
+      { path: `models.${name}.price_until` },
+    ])
+  })
+
   it('yields to an entry of models, and to no other import', () => {
     const own =
       'models:\n  - { id: gpt-5, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: openai, model: x }] }\n'

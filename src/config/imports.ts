@@ -43,6 +43,8 @@ const pinSchema = z.strictObject({
     ...TOKEN_PRICES,
     tiers: z.array(z.strictObject({ above_input_tokens: z.int().positive(), ...TOKEN_PRICES })).optional(),
   }),
+  /** The provider has announced another price from this day on. */
+  price_until: z.iso.date().optional(),
 })
 const lockSchema = z.strictObject({ catalogue: z.string(), models: z.record(z.string(), pinSchema) })
 
@@ -58,6 +60,8 @@ export interface ImportReport {
   readonly origins: ReadonlyMap<string, string>
   /** Where the pins and the catalogue of this version differ. */
   readonly differences: readonly string[]
+  /** Days from which on providers charge other prices than the pinned ones, with the models. */
+  readonly priceEnds: ReadonlyMap<string, readonly string[]>
 }
 
 interface ImportSources {
@@ -89,6 +93,7 @@ export function expandImports(
   const origins = new Map<string, string>()
   const used = new Map<string, Pin>()
   const added: LocatedNode[] = []
+  const priceEnds = new Map<string, string[]>()
   for (const each of imports) {
     const chosen = [...locked.pins].filter(([name, pin]) => isOffered(each, name, pin))
     if (chosen.length === 0 && locked.problems.length === 0) problems.push(nothingImported(each))
@@ -101,6 +106,8 @@ export function expandImports(
       if (other !== undefined) problems.push(importedTwice(each, id, other))
       else added.push(treeOf(entryOf(each, id, model, pin), each.item.node.place))
       origins.set(id, each.from)
+      const { price_until: end } = pin
+      if (end !== undefined) priceEnds.set(end, [...(priceEnds.get(end) ?? []), name])
     }
   }
   if (added.length > 0 && (models === undefined || models.kind === 'list')) {
@@ -109,7 +116,7 @@ export function expandImports(
     tree.entries.set('models', { keyPlace: place, node: { kind: 'list', place, items: all } })
   }
   const differences = from === 'catalogue' ? [] : differencesOf(imports, used)
-  return { report: { lock: lockText(used), origins, differences }, problems }
+  return { report: { lock: lockText(used), origins, differences, priceEnds }, problems }
 }
 
 const idOf = (node: LocatedNode): unknown => {
@@ -201,7 +208,7 @@ function catalogueNow(): Pins {
   return pins
 }
 
-function pinOf({ contextTokens, maxOutputTokens, price, traits }: KnownModel): Pin | undefined {
+function pinOf({ contextTokens, maxOutputTokens, price, priceUntil, traits }: KnownModel): Pin | undefined {
   if (contextTokens === undefined || price === undefined) return undefined
   const tiers = price.tiers.map(({ aboveInputTokens, ...tier }) => ({
     above_input_tokens: aboveInputTokens,
@@ -212,6 +219,7 @@ function pinOf({ contextTokens, maxOutputTokens, price, traits }: KnownModel): P
     ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
     ...(traits.efforts === undefined ? {} : { efforts: knownEfforts(traits.efforts) }),
     price: { ...writtenPrices(price), ...(tiers.length === 0 ? {} : { tiers }) },
+    ...(priceUntil === undefined ? {} : { price_until: priceUntil }),
   }
 }
 
@@ -267,13 +275,15 @@ function differencesOf(imports: readonly Import[], used: Pins): string[] {
   }
   const pinned = [...used.keys()]
   const prices = pinned.filter((name) => differs(name, ({ price }) => price))
-  const sizes = pinned.filter((name) => differs(name, (pin) => ({ ...pin, price: undefined })))
+  const sizes = pinned.filter((name) => differs(name, (pin) => ({ ...pin, price: undefined, price_until: undefined })))
+  const ends = pinned.filter((name) => differs(name, (pin) => pin.price_until ?? null) && !prices.includes(name))
   const gone = pinned.filter((name) => !now.has(name) && knownModel(...splitName(name)) === undefined)
   const fresh = [...now]
     .filter(([name, pin]) => !used.has(name) && imports.some((each) => isOffered(each, name, pin)))
     .map(([name]) => name)
   return [
     ...(prices.length === 0 ? [] : [`${count(prices)} changed price: ${names(prices)}.`]),
+    ...(ends.length === 0 ? [] : [`${count(ends)} changed the announced end of the price: ${names(ends)}.`]),
     ...(sizes.length === 0 ? [] : [`${count(sizes)} changed context, output limit or efforts: ${names(sizes)}.`]),
     ...(gone.length === 0 ? [] : [`${count(gone)} left the catalogue: ${names(gone)}.`]),
     ...(fresh.length === 0 ? [] : [`${count(fresh)} not served, because not pinned: ${names(fresh)}.`]),

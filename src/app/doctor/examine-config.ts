@@ -46,6 +46,7 @@ export function examineConfig(loaded: LoadedConfig, now: number): Found[] {
         : [],
     ),
     ...(imports?.differences ?? []).map((difference) => found('pins-outdated', `Imports: ${difference}`)),
+    ...examinePriceEnds(imports?.priceEnds ?? new Map(), now),
     ...examineFacts(config, catalogView(catalog.models)),
     ...examineUpstreams(config),
     ...plans
@@ -158,6 +159,23 @@ function examineAccess({ server, tls }: Config): Found[] {
 }
 
 const DAY_MS = 86_400_000
+const PRICE_END_WARNING_DAYS = 30
+
+function examinePriceEnds(priceEnds: ReadonlyMap<string, readonly string[]>, now: number): Found[] {
+  return [...priceEnds].sort().flatMap(([day, models]) => {
+    const leftMs = Date.parse(day) - now
+    const names = models.join(', ')
+    if (leftMs > PRICE_END_WARNING_DAYS * DAY_MS) return []
+    return leftMs > 0
+      ? [found('pinned-price-ends', `Imports: the pinned price of ${names} ends: another one applies from ${day} on.`)]
+      : [
+          found(
+            'pinned-price-ends',
+            `Imports: the pinned price of ${names} has ended: another one applies since ${day}.`,
+          ),
+        ]
+  })
+}
 
 function examineCertificate({ server, tls }: Config, now: number): Found[] {
   if (tls === undefined) return []

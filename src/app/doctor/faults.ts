@@ -80,6 +80,12 @@ const configuration = {
     why: 'You may sell at a loss, or not offer new models. The server uses the pins.',
     cure: 'Look at the differences, then take them over: millrace check --pin',
   },
+  'pinned-price-ends': {
+    severity: 'warning',
+    what: 'The provider has announced another price than the pinned one of an import, from a day that is over or within 30 days.',
+    why: 'From that day on you may sell at a loss. The server uses the pin.',
+    cure: 'Take the new price over with a version of Millrace whose catalogue has it: millrace check --pin. Or list the model in models, with a price of your own.',
+  },
   'no-models': {
     severity: 'warning',
     what: 'The configuration file has no upstream and no model.',

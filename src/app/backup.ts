@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Kysely } from 'kysely'
@@ -98,6 +98,7 @@ export async function backUpLedger(
   onStep('Copying')
   const copied = await services.operator.call(place, 'db.backup', { to: target, folder, key_ring: withKeyring })
   if (copied.kind !== 'done') return refused(copied.kind === 'refused' ? EXIT.failure : copied.exit, copied.message)
+  if (!existsSync(folder)) return refused(EXIT.failure, notSeen(folder, copied.value.key_ring.where === 'file'))
   try {
     onStep('Verifying')
     for (const name of ['ledger.db', 'content.db']) await applyLogs(folder, name)
@@ -123,6 +124,10 @@ export async function backUpLedger(
     return refused(EXIT.failure, `${folder} cannot be written: ${why}.`)
   }
 }
+
+/** A service with a /tmp of its own, or a container. */
+const notSeen = (folder: string, hasKeyring: boolean): string =>
+  `The server has written ${folder}, but this command does not see it: the two have different mounts. Delete it where the server runs${hasKeyring ? '; it contains the key ring' : ''}. Then name a folder that both see (docs/operate/backup.md).`
 
 async function whyTaken(target: string): Promise<string | undefined> {
   const found = statSync(target, { throwIfNoEntry: false })

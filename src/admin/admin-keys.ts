@@ -5,6 +5,7 @@ import type { PageQuery } from '../contract/values.ts'
 import {
   adminKeyInsert,
   adminKeyRevocation,
+  adminKeyStillValid,
   findAdminKeyByDigest,
   findAdminKeyById,
   listAdminKeys as listStored,
@@ -75,7 +76,11 @@ export async function createAdminKey(
     target: row.id,
     detail: `${JSON.stringify(name)}: ${row.scopes}`,
   } as const
-  await auditLog.act(entry, [adminKeyInsert(row)])
+  const isMade = await auditLog.act(entry, [
+    ...(maker === undefined ? [] : [adminKeyStillValid(maker.id)]),
+    adminKeyInsert(row),
+  ])
+  if (!isMade) return refuseOperation('scope_exceeded', 'Your admin key was revoked. Create a new one.')
   return done({ ...adminKeyView(await stored(db, row.id), now), secret })
 }
 

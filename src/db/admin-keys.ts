@@ -12,6 +12,10 @@ const INSERT = `INSERT INTO admin_keys (id, name, digest, shown, scopes, created
 export const adminKeyInsert = (key: NewAdminKey) =>
   changeOne(INSERT, key.id, key.name, key.digest, key.shown, key.scopes, key.created_at, key.created_by, key.expires_at)
 
+/** Fails if the key is revoked. A concurrent revocation waits for the transaction, or the transaction for it. */
+export const adminKeyStillValid = (id: string) =>
+  changeOne('UPDATE admin_keys SET last_used_at = last_used_at WHERE id = ? AND revoked_at IS NULL', id)
+
 /** An index lookup takes the same time however much of a digest was guessed right. */
 export const findAdminKeyByDigest = (db: LedgerDb, digest: Uint8Array) =>
   db.selectFrom('admin_keys').selectAll().where('digest', '=', digest).executeTakeFirst()

@@ -41,14 +41,14 @@ export async function serveAdmin(context: RequestContext): Promise<void> {
   const path = context.path.slice(ADMIN_BASE.length) || '/'
   const authenticated = await authenticateAdmin(context)
   if (authenticated.kind === 'refused') return sendProblem(context, authenticated.problem)
-  const { caller } = authenticated
+  const { scopes } = authenticated.caller
   const method = context.request.method === 'HEAD' ? 'GET' : (context.request.method ?? 'GET')
   const [matched] = ROUTER.match(method, path)[0]
   if (matched === undefined) return sendProblem(context, refusePath(method, path))
   const [{ path: template, route, handler }, params] = matched
   context.log.endpoint = ADMIN_BASE + template
-  if (route.scope !== 'any' && !allows(caller.scopes, route.scope)) {
-    const message = `This admin key needs the scope ${route.scope}. It has ${caller.scopes.join(', ')}.`
+  if (route.scope !== 'any' && !allows(scopes, route.scope)) {
+    const message = `This admin key needs the scope ${route.scope}. It has ${scopes.join(', ')}.`
     return sendProblem(context, problem('insufficient_scope', message))
   }
   const form = await receiveForm(context)
@@ -65,6 +65,10 @@ export async function serveAdmin(context: RequestContext): Promise<void> {
     text: form.bytes.toString('utf8'),
   })
   if (read.kind === 'refused') return sendRefusal(context, read)
+  // A body may take minutes to arrive, and the key may be revoked or expire meanwhile. Its scopes never change.
+  const admitted = await authenticateAdmin(context)
+  if (admitted.kind === 'refused') return sendProblem(context, admitted.problem)
+  const { caller } = admitted
   const services = context.edge.admin
   const auditLog = actorLogOf(services.people.audit, actorOf(caller))
   await sendReply(context, route, await handler({ ...services, auditLog, caller }, read.input))

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AdminScope } from '../../../src/contract/admin-keys.ts'
 import { createAdminKey, sendToAdmin } from '../../support/admin-api.ts'
 import { signUp } from '../../support/console-session.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
 import { chat } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
@@ -43,6 +44,34 @@ describe('an admin key', () => {
         [short.id, 'expired'],
       ]),
     )
+  })
+
+  it('does nothing if it is revoked or expires while its request arrives', async () => {
+    const text = JSON.stringify({ name: 'made', scopes: ['admin'] })
+    const upload = async (secret: string, meanwhile: () => unknown) => {
+      const socket = await openRawSocket(server())
+      socket.write(
+        `POST /admin/v1/admin-keys HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${secret}\r\n` +
+          `content-type: application/json\r\ncontent-length: ${text.length}\r\nexpect: 100-continue\r\n\r\n`,
+      )
+      // The server asks for the body, so it has accepted the key.
+      expect((await socket.answer()).status).toBe(100)
+      socket.write(text.slice(0, 5))
+      await meanwhile()
+      socket.write(text.slice(5))
+      const answer = await socket.answer()
+      socket.destroy()
+      return answer
+    }
+    const revoked = await createAdminKey(server(), ['admin'])
+    const short = await createAdminKey(server(), ['admin'], '1h')
+    const answers = [
+      await upload(revoked.secret, () => server().operate('admin-keys.revoke', { key: revoked.id })),
+      await upload(short.secret, () => server().advance(3_600_000)),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([401, 401])
+    const { items } = await server().operate('admin-keys.list', {})
+    expect(items.filter(({ name }) => name === 'made')).toEqual([])
   })
 
   it('says when it was last used, and nothing else that it was', async () => {

@@ -16,7 +16,7 @@ import { done, ifDone, type Outcome, refuseOperation } from './outcome.ts'
 import { disablePerson, enablePerson } from './people.ts'
 import { assignPlan, endPlan, planOfAccount } from './plans.ts'
 import type { OperatorServices } from './services.ts'
-import { isoTimeOrNull, NEWEST, parseMoment, quoted, readAmount, readPage } from './values.ts'
+import { isoTime, isoTimeOrNull, NEWEST, parseMoment, quoted, readAmount, readPage } from './values.ts'
 import { creditWallet } from './wallet.ts'
 
 type Applied = z.output<typeof applied>
@@ -89,17 +89,15 @@ async function planAccount(planning: Planning): Promise<void> {
   const { email, status } = entry
   if (account?.status === 'closed') return refuse(['email'], `${email} is closed, which is final`)
   if (account === undefined) plan('create', 'account', () => createAccount(services, { email }))
-  // An account is opened before it is changed and suspended after.
+  // First, so that a later step that fails does not leave open what should be suspended.
   const current = account?.status ?? 'active'
-  const turns = status !== undefined && status !== current
-  const setStatus = () =>
-    plan('change', `status ${current} -> ${status}`, () => changeAccountStatus(services, email, status!))
-  if (turns && status === 'active') setStatus()
+  if (status !== undefined && status !== current) {
+    plan('change', `status ${current} -> ${status}`, () => changeAccountStatus(services, email, status))
+  }
   await planCredit(planning)
   await planPlan(planning)
   await planPeople(planning)
   await planKeys(planning)
-  if (turns && status === 'suspended') setStatus()
 }
 
 async function planCredit({ services, entry, account, plan, refuse }: Planning): Promise<void> {
@@ -140,16 +138,22 @@ async function planPlan({ services, entry, account, plan, refuse }: Planning): P
       `the configuration has no plan ${quoted(wanted)}. Plans: ${[...known.keys()].join(', ') || 'none'}`,
     )
   }
-  const endsAt = until == null ? null : (parseMoment(until) ?? Number.NaN)
-  const isSame = running?.plan === wanted && (until === undefined || running.ends_at === endsAt)
-  if (isSame) return
-  if (endsAt !== null && !(endsAt > services.clock.now())) return refuse(['plan_until'], 'is not a date in the future')
-  const from = running === undefined ? '' : `${running.plan} -> `
-  const what = `plan ${from}${wanted}${until == null ? '' : ` until ${until}`}`
-  plan(running === undefined ? 'create' : 'change', what, () =>
-    assignPlan(services, { account: email, plan: wanted, ...(until != null && { until }) }),
+  const kept = running?.ends_at ?? null
+  const endsAt = until === undefined ? kept : until === null ? null : (parseMoment(until) ?? Number.NaN)
+  if (running?.plan === wanted && kept === endsAt) return
+  if (endsAt !== null && !(endsAt > services.clock.now())) {
+    // The file was right when it was written, and what it asked for is over.
+    if (running === undefined && !Number.isNaN(endsAt)) return
+    return refuse(['plan_until'], 'is not a date in the future')
+  }
+  const from = running === undefined ? '' : `${describePlan(running.plan, kept)} -> `
+  plan(running === undefined ? 'create' : 'change', `plan ${from}${describePlan(wanted, endsAt)}`, () =>
+    assignPlan(services, { account: email, plan: wanted, ...(endsAt !== null && { until: isoTime(endsAt) }) }),
   )
 }
+
+const describePlan = (plan: string, endsAt: number | null): string =>
+  endsAt === null ? plan : `${plan} until ${isoTime(endsAt)}`
 
 async function planPeople({ services, entry, account, actor, plan, refuse }: Planning): Promise<void> {
   for (const [index, { email, role, disabled }] of (entry.people ?? []).entries()) {

@@ -13,10 +13,11 @@ import { createAccountsFiles } from './accounts-files.ts'
 const fixture = useTestLedger()
 
 const PRO: Plan = { id: 'pro', models: ['*'], windows: [] }
+const MAX: Plan = { ...PRO, id: 'max' }
 
 const services = (): OperatorServices => ({
   ...fixture.services,
-  catalog: () => ({ ...fixture.services.catalog(), plans: new Map([['pro', PRO]]) }),
+  catalog: () => ({ ...fixture.services.catalog(), plans: new Map([PRO, MAX].map((plan) => [plan.id, plan])) }),
   status: () => ({ running: false, version: '0', node: '0', data: '' }),
 })
 
@@ -116,10 +117,10 @@ describe('millrace apply', () => {
     )
     const changed = await run('apply -f accounts.yaml --yes')
     expect(changed.err).toBe(`ann@example.com
+  ~ status active -> suspended
   - plan pro
   ~ key "laptop": limits {"requests_per_minute":null}, caps {"day":"1.00"}
   ~ key "agent": disabled false
-  ~ status active -> suspended
 4 changes.
 4 changes made.
 `)
@@ -127,6 +128,46 @@ describe('millrace apply', () => {
     expect([byHand!.state, agent!.state]).toEqual(['active', 'active'])
     expect(laptop).toMatchObject({ caps: { day: '1.00', month: '20.00' }, limits: {}, models: ['demo'] })
     expect((await run('apply -f accounts.yaml')).out).toBe('No change.\n')
+  })
+
+  it('keeps the end of a plan that the file does not name, and says what ends when', async () => {
+    const apply = async (terms: string) => {
+      write('accounts.yaml', `accounts: [{ email: ann@example.com, ${terms} }]\n`)
+      return (await run('apply -f accounts.yaml --yes')).err.split('\n')[1]
+    }
+    write('accounts.yaml', 'accounts: [{ email: ann@example.com, plan: pro, plan_until: 2099-01-31 }]\n')
+    await run('apply -f accounts.yaml --yes')
+    const end = '2099-01-31T00:00:00.000Z'
+    expect(await apply('plan: max')).toBe(`  ~ plan pro until ${end} -> max until ${end}`)
+    expect(await value('plans.show', { account: 'ann@example.com' })).toMatchObject({ plan: 'max', until: end })
+    expect(await apply('plan: max, plan_until: null')).toBe(`  ~ plan max until ${end} -> max`)
+    expect(await value('plans.show', { account: 'ann@example.com' })).toMatchObject({ plan: 'max', until: null })
+  })
+
+  it('takes a file on whose plans the end has passed', async () => {
+    const past = 'plan: pro, plan_until: 2020-01-31'
+    write('accounts.yaml', `accounts: [{ email: ann@example.com, ${past} }, { email: ben@example.com }]\n`)
+    const { exit, err } = await run('apply -f accounts.yaml --yes')
+    expect([exit, err.split('\n').at(-2)]).toEqual([0, '2 changes made.'])
+    expect(await value('plans.show', { account: 'ann@example.com' })).toMatchObject({ state: 'none' })
+    // A plan that runs contradicts it.
+    await value('plans.assign', { account: 'ann@example.com', plan: 'pro' })
+    expect(await run('apply -f accounts.yaml --yes')).toMatchObject({ exit: 1, err: expect.stringMatching(/future/) })
+    write('accounts.yaml', 'accounts: [{ email: ben@example.com, plan: pro, plan_until: 2020-99-99 }]\n')
+    expect((await run('apply -f accounts.yaml --yes')).exit).toBe(1)
+  })
+
+  it('suspends an account before a step that fails', async () => {
+    await value('accounts.create', { email: 'ann@example.com' })
+    const keys = [
+      { name: 'a', kind: 'wallet' },
+      { name: 'b', kind: 'wallet' },
+    ]
+    const accounts = [{ email: 'ann@example.com', status: 'suspended', keys }]
+    const full = { ...services(), liveKeysMax: () => 1 }
+    const outcome = await runOperation(full, 'accounts.apply', { accounts })
+    expect(outcome).toMatchObject({ value: { done: 2, failure: { what: 'wallet key "b"' } } })
+    expect(await value('accounts.show', { account: 'ann@example.com' })).toMatchObject({ status: 'suspended' })
   })
 
   it('revokes other keys only where prune says so', async () => {

@@ -6,6 +6,7 @@ import { findAccountByEmail, listAccountsLike, type StoredAccount } from '../db/
 import { listLiveKeys, type StoredKey } from '../db/keys.ts'
 import { findPersonByEmail, hasOpenInvite, listPeople } from '../db/people.ts'
 import { findTransferByRef } from '../db/statement.ts'
+import { createQueue } from '../lib/async.ts'
 import type { RateLimits } from '../model/caller.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd, inUsd, parseUsd } from '../model/money.ts'
@@ -46,7 +47,16 @@ interface Planning {
  * Makes accounts what their entries say, in steps that the other use cases perform and record. Running it again changes
  * nothing; after an interruption it goes on with what is missing.
  */
-export async function applyAccounts(
+export const applyAccounts = (
+  services: OperatorServices,
+  body: z.output<typeof applyBody>,
+  actor: string,
+): Promise<Outcome<Applied>> => inTurn(() => planAndRun(services, body, actor))
+
+/** One call at a time: two that plan at once would both make what is missing. */
+const inTurn = createQueue(1)
+
+async function planAndRun(
   services: OperatorServices,
   { accounts, dry_run, expect }: z.output<typeof applyBody>,
   actor: string,
@@ -72,14 +82,16 @@ export async function applyAccounts(
     )
   }
   for (const [at, { change, run }] of steps.entries()) {
-    const outcome = await run(fruits)
-    if (outcome.kind === 'refused') {
-      return done({
-        ...report,
-        done: at,
-        failure: { account: change.account, what: change.what, message: outcome.message },
-      })
-    }
+    const message = await run(fruits).then(
+      (outcome) => (outcome.kind === 'refused' ? outcome.message : undefined),
+      (error: unknown) => {
+        // The caller needs the secrets that were made before. Without any change the error itself is the answer.
+        if (at === 0 && fruits.secrets.length === 0) throw error
+        return `${(error as Error).message}. Apply again for what is missing.`
+      },
+    )
+    if (message === undefined) continue
+    return done({ ...report, done: at, failure: { account: change.account, what: change.what, message } })
   }
   return done({ ...report, done: steps.length })
 }
@@ -190,7 +202,9 @@ async function planKeys(planning: Planning): Promise<void> {
     const [byName, ...others] = live.filter(({ id, name }) => name === wanted.name && !named.has(id))
     const found = byId ?? byName
     if (found !== undefined) kept.add(found.id)
-    planKey(planning, { wanted, found, path: ['keys', index], isAmbiguous: byId === undefined && others.length > 0 })
+    const isAmbiguous = byId === undefined && others.length > 0
+    const isNewName = wanted.id === undefined && live.every(({ name }) => name !== wanted.name)
+    planKey(planning, { wanted, found, path: ['keys', index], isAmbiguous, isNewName })
   }
   if (entry.prune !== true) return
   for (const { id, name } of live) {
@@ -204,9 +218,14 @@ interface PlannedKey {
   readonly found: StoredKey | undefined
   readonly path: Path
   readonly isAmbiguous: boolean
+  /** No live key of the account has the name, and another node that applies the same file must not make a second one. */
+  readonly isNewName: boolean
 }
 
-function planKey({ services, entry, plan, refuse }: Planning, { wanted, found, path, isAmbiguous }: PlannedKey): void {
+function planKey(
+  { services, entry, plan, refuse }: Planning,
+  { wanted, found, path, isAmbiguous, isNewName }: PlannedKey,
+): void {
   if (isAmbiguous) {
     refuse([...path, 'name'], 'the account has two keys of this name. Name the id of the one that is meant')
     return
@@ -225,7 +244,8 @@ function planKey({ services, entry, plan, refuse }: Planning, { wanted, found, p
   }
   if (found === undefined) {
     plan('create', `${kind} key ${JSON.stringify(name)}${disabled === true ? ', disabled' : ''}`, async (fruits) => {
-      const created = await createKey(services, { account: entry.email, name, kind, ...newTerms })
+      const order = { account: entry.email, name, kind, ...newTerms }
+      const created = await createKey(services, order, { needsNewName: isNewName })
       if (created.kind === 'refused') return created
       const { id, key: secret } = created.value
       fruits.secrets.push({ account: entry.email, key: name, id, secret })

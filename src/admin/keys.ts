@@ -13,6 +13,7 @@ import {
   type KeyChange,
   keyInsert,
   keyUpdate,
+  listLiveKeys,
   listShownKeys,
   listWholeKeys,
   type ShownKey,
@@ -256,6 +257,8 @@ export interface CreatedKey extends KeyView {
 export async function createKey(
   services: AdminServices,
   { account: named, kind, name, ...terms }: z.output<typeof createKeyBody> & OneAccount,
+  /** Refuses if a live key of the account has this name. */
+  { needsNewName = false }: { readonly needsNewName?: boolean } = {},
 ): Promise<Outcome<CreatedKey>> {
   const { db, clock, random, auditLog } = services
   const resolved = await resolveOpenAccount({ db }, named)
@@ -275,7 +278,10 @@ export async function createKey(
   const liveMax = services.liveKeysMax()
   const detail = describeKeyChange('made', row)
   const entry = { action: 'key_created', target: row.id, account: account.row, detail } as const
-  if (!(await auditLog.act(entry, [keyInsert(db, row, liveMax)]))) {
+  if (!(await auditLog.act(entry, [keyInsert(db, row, { liveMax, needsNewName })]))) {
+    if (needsNewName && (await listLiveKeys(db, account.row)).some((key) => key.name === name)) {
+      return refuseOperation('key_changed', `The account has a key ${quoted(name)} by now. Apply again.`)
+    }
     const message = `This account has ${liveMax} keys that are not revoked, which is the maximum. Revoke an unused one, or ask the operator to raise limits.keys_per_account.`
     return refuseOperation('too_many_keys', message)
   }

@@ -6,6 +6,7 @@ import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { commandLine } from '../../test/fixtures/cli/run-cli.ts'
 import { signUp } from '../admin/invitations.ts'
 import { runOperation } from '../admin/operations.ts'
+import { refuseOperation } from '../admin/outcome.ts'
 import type { OperatorServices } from '../admin/services.ts'
 import type { Plan } from '../catalog/catalog.ts'
 import { createAccountsFiles } from './accounts-files.ts'
@@ -30,12 +31,15 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const path = (name: string): string => join(folder, name)
 const write = (name: string, text: string): void => writeFileSync(path(name), text)
 
+const operateHere: NonNullable<NonNullable<Parameters<typeof commandLine>[0]>['run']> = (name, args) =>
+  runOperation(services(), name, args)
+
 /** One command, run on the ledger of the test. */
-async function run(line: string, answers?: string[]) {
+async function run(line: string, answers?: string[], operate = operateHere) {
   const cli = commandLine({
     ...(answers !== undefined && { answers }),
     accountsFiles: createAccountsFiles(folder),
-    run: (name, args) => runOperation(services(), name, args),
+    run: operate,
   })
   const exit = await cli.run(line)
   return { exit, ...cli.emitted }
@@ -291,10 +295,63 @@ describe('millrace apply', () => {
     const accounts = [
       { email: 'ann@example.com', keys: ['a', 'b', 'c', 'd'].map((name) => ({ name, kind: 'wallet' })) },
     ]
-    await expect(runOperation({ ...real, auditLog }, 'accounts.apply', { accounts })).rejects.toThrow('killed')
+    const interrupted = await runOperation({ ...real, auditLog }, 'accounts.apply', { accounts })
+    // The secrets of what was made before are not lost.
+    expect(interrupted).toMatchObject({
+      value: { done: 3, failure: { message: expect.stringMatching(/^killed/) }, secrets: [{ key: 'a' }, { key: 'b' }] },
+    })
+    left = 0
+    const untouched = { accounts: [{ email: 'ben@example.com' }] }
+    await expect(runOperation({ ...real, auditLog }, 'accounts.apply', untouched)).rejects.toThrow('killed')
     const again = await value('accounts.apply', { accounts })
     expect((again.changes as { what: string }[]).map(({ what }) => what)).toEqual(['wallet key "c"', 'wallet key "d"'])
     expect((await value('accounts.apply', { accounts })).changes).toEqual([])
+  })
+
+  it('prints with --json what it has made when a later change fails', async () => {
+    const keys = 'keys: [{ name: a, kind: wallet }, { name: b, kind: wallet }]'
+    const list = Array.from({ length: 26 }, (_, at) => `  - { email: person-${at}@example.com }\n`)
+    write('accounts.yaml', `accounts:\n  - { email: ann@example.com, ${keys} }\n${list.join('')}`)
+    const printed = async (line: string, operate: Parameters<typeof run>[2]) => {
+      const { exit, out } = await run(line, undefined, operate)
+      return { exit, ...JSON.parse(out) }
+    }
+    let batches = 0
+    // The second batch is refused as a whole.
+    const later = await printed('apply -f accounts.yaml --yes --json', (name, args) =>
+      (args as { dry_run?: true }).dry_run === undefined && batches++ > 0
+        ? Promise.resolve(refuseOperation('plan_changed', 'changed'))
+        : runOperation(services(), name, args),
+    )
+    expect(later).toMatchObject({
+      exit: 1,
+      done: 27,
+      error: { message: 'changed' },
+      secrets: [{ key: 'a' }, { key: 'b' }],
+    })
+    write('accounts.yaml', `accounts: [{ email: eve@example.com, ${keys} }]\n`)
+    const step = await printed('apply -f accounts.yaml --yes --json', (name, args) =>
+      runOperation({ ...services(), liveKeysMax: () => 1 }, name, args),
+    )
+    expect(step).toMatchObject({
+      exit: 1,
+      done: 2,
+      error: { message: expect.stringMatching(/key "b"/) },
+      secrets: [{ key: 'a' }],
+    })
+  })
+
+  it('makes one key for several calls at once', async () => {
+    const accounts = [{ email: 'ann@example.com', keys: [{ name: 'laptop', kind: 'wallet' }] }]
+    await value('accounts.create', { email: 'ann@example.com' })
+    const { plan } = await value('accounts.apply', { accounts, dry_run: true })
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(() => runOperation(services(), 'accounts.apply', { accounts, expect: plan })),
+    )
+    expect(outcomes.map((outcome) => (outcome.kind === 'refused' ? outcome.reason : outcome.kind))).toEqual([
+      ...['done', 'plan_changed', 'plan_changed'],
+    ])
+    expect(await keysOf('ann@example.com')).toHaveLength(1)
   })
 
   it('does nothing if the accounts have changed since the plan', async () => {

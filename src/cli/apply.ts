@@ -118,7 +118,7 @@ async function applyBatches(context: CommandContext, { batches, plans, file }: B
   for (const [batch, accounts] of batches.entries()) {
     const { plan: expect, changes } = plans[batch]!
     if (changes.length === 0) continue
-    const applied = await context.call('accounts.apply', { accounts, expect })
+    const applied = await context.call('accounts.apply', { accounts, expect }, total)
     if (applied === undefined) return
     const { secrets, links, failure } = applied
     total.done += applied.done
@@ -139,6 +139,7 @@ async function applyBatches(context: CommandContext, { batches, plans, file }: B
       return context.fail(
         EXIT.failure,
         `${account}: ${what}: ${message} ${countOf(total.done, 'change')} made before it.`,
+        total,
       )
     }
   }

@@ -48,21 +48,21 @@ export function createCommandContext(services: CliServices, program: Command) {
     end(code: ExitCode): void {
       exit = code
     },
-    /** Ends with an error on stderr; with `--json`, with an error object on stdout. */
-    fail(code: ExitCode, written: string): void {
+    /** Ends with an error on stderr; with `--json`, with an error object on stdout, and beside it what was `made` before. */
+    fail(code: ExitCode, written: string, made: object = {}): void {
       exit = code
       const message = pastable(written)
-      if (this.json) terminal.out(jsonError(code, message))
+      if (this.json) terminal.out(jsonError(code, message, made))
       else terminal.err(`${errStyle.red('error:')} ${message}\n`)
     },
     /** Runs one operation. A failure is reported, and the value undefined. */
-    async call<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
-      return this.valueOf(await services.operator.call(this.place(), name, args))
+    async call<Name extends OperationName>(name: Name, args: OperationArgs<Name>, made?: object) {
+      return this.valueOf(await services.operator.call(this.place(), name, args), made)
     },
     /** Reports an answer that is a failure. */
-    valueOf<Value>(answer: OperatorAnswer<Value>): Value | undefined {
+    valueOf<Value>(answer: OperatorAnswer<Value>, made?: object): Value | undefined {
       if (answer.kind === 'done') return answer.value
-      this.fail(answer.kind === 'refused' ? EXIT.failure : answer.exit, answer.message)
+      this.fail(answer.kind === 'refused' ? EXIT.failure : answer.exit, answer.message, made)
       return undefined
     },
     /** Runs one operation and prints its value. */
@@ -96,8 +96,8 @@ export function createCommandContext(services: CliServices, program: Command) {
 }
 
 /** The last line of a command with `--json` that failed. */
-export const jsonError = (code: ExitCode, message: string): string =>
-  `${JSON.stringify({ error: { message, exit_code: code } })}\n`
+export const jsonError = (code: ExitCode, message: string, made: object = {}): string =>
+  `${JSON.stringify({ error: { message, exit_code: code }, ...made })}\n`
 
 export interface PageOptions {
   readonly after?: string

@@ -9,13 +9,21 @@ export type StoredKey = Row<'keys'>
 export type NewKey = Omit<Insertable<LedgerTables['keys']>, 'row' | 'disabled_at' | 'revoked_at'>
 
 /** Only while its account has fewer than `liveMax` keys that are not revoked. Playground keys do not count. */
-export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicStatement {
+export function keyInsert(
+  db: LedgerDb,
+  key: NewKey,
+  { liveMax, needsNewName }: { readonly liveMax: number; readonly needsNewName: boolean },
+): AtomicStatement {
   const columns = Object.keys(key) as (keyof NewKey)[]
   const row = columns.map((column) => sql.val(key[column]))
   const isRoom = sql<boolean>`(SELECT count(*) FROM keys WHERE account = ${key.account} AND revoked_at IS NULL
     AND playground = 0) < ${liveMax}`
+  const isNew = needsNewName
+    ? sql<boolean>`NOT EXISTS (SELECT 1 FROM keys WHERE account = ${key.account} AND revoked_at IS NULL
+        AND playground = 0 AND name = ${key.name})`
+    : sql<boolean>`TRUE`
   const query = sql`INSERT INTO keys (${sql.join(columns.map((column) => sql.ref(column)))})
-    SELECT ${sql.join(row)} WHERE ${isRoom}`
+    SELECT ${sql.join(row)} WHERE ${isRoom} AND ${isNew}`
   return statementOf({ compile: () => query.compile(db) }, 1)
 }
 

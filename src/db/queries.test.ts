@@ -111,7 +111,8 @@ describe('keys', () => {
     created_at: 9,
   } as const
 
-  const insert = (row: NewKey = key, liveMax = 9) => did(keyInsert(db, row, liveMax))
+  const insert = (row: NewKey = key, liveMax = 9, needsNewName = false) =>
+    did(keyInsert(db, row, { liveMax, needsNewName }))
   const update = (row: number, change: KeyChange) => did(keyUpdate(db, row, change))
   beforeEach(() => insert())
 
@@ -157,6 +158,13 @@ describe('keys', () => {
     await update(1, { revoked_at: 4 })
     expect(await insert(next('key_3'), 2)).toBe(true)
     expect(await insert({ ...next('key_4'), account: 1 }, 2)).toBe(true)
+  })
+
+  it('have a new name among those that are not revoked, where that is asked for', async () => {
+    const next = { ...key, id: 'key_2', digest: new Uint8Array(32).fill(2) }
+    expect(await insert(next, 9, true)).toBe(false)
+    await update(1, { revoked_at: 4 })
+    expect(await insert(next, 9, true)).toBe(true)
   })
 
   it('belong to an account and have a digest of their own', async () => {

@@ -381,6 +381,30 @@ describe('accounts export and import', () => {
     expect((await value('accounts.list', {})).items).toHaveLength(4)
   })
 
+  it('report rows of one account that disagree, and an id of a key without its name', async () => {
+    const head = 'email,status,plan,key,key_id,kind\n'
+    write('rows.csv', `${head}ann@example.com,,pro,a,,wallet\nann@example.com,suspended,,b,,wallet\n`)
+    expect((await run('accounts import -f rows.csv --dry-run')).out).toMatch(
+      /status active -> suspended\n {2}\+ plan pro/,
+    )
+    write(
+      'rows.csv',
+      `${head}ann@example.com,,pro,a,,wallet\nann@example.com,,max,b,,wallet\nann@example.com,,,,key_1,\n`,
+    )
+    const { exit, err } = await run('accounts import -f rows.csv --yes')
+    expect([exit, err.match(/rows\.csv:\d+ {2}\w+/g)]).toEqual([2, ['rows.csv:3  plan', 'rows.csv:4  key_id']])
+  })
+
+  it('give back names that begin like a formula, with or without an apostrophe', async () => {
+    const names = ['=1', "'=1", "''=1", "'a", ' ＝1', '-5', "'-5"]
+    await value('accounts.create', { email: 'ann@example.com' })
+    for (const name of names) await value('keys.create', { account: 'ann@example.com', kind: 'wallet', name })
+    const { out } = await run('accounts export --format csv')
+    expect(out).not.toMatch(/,"?[\s]*[=＝]/)
+    write('all.csv', out)
+    expect((await run('accounts import -f all.csv')).out).toBe('No change.\n')
+  })
+
   it('read a spreadsheet by its columns, and name the line that is wrong', async () => {
     write(
       'people.csv',

@@ -6,6 +6,7 @@ import { parseYaml, placeAt, plainOf } from '../config/parse-yaml.ts'
 import { type ConfigPath, formatPath, formatPlace, formatProblem } from '../config/problem.ts'
 import { accountsFile } from '../contract/accounts-file.ts'
 import { whyNotWritten } from '../lib/files.ts'
+import { plainCell } from '../lib/text.ts'
 
 /** What was written, before its shape is checked, and where each value of it stands. */
 interface WrittenAccounts {
@@ -92,12 +93,18 @@ function parseCsv(text: string, path: string): WrittenAccounts {
   for (const { line, cells } of body) {
     const named: Cells = Object.fromEntries(columns.map((name, at) => [name, cells[at] ?? '']))
     const email = named.email ?? ''
-    const known = accounts.get(email) ?? { entry: accountOf(named), lines: [line], keys: [] as object[] }
+    const known = accounts.get(email) ?? { entry: {}, lines: [line], keys: [] as object[] }
     accounts.set(email, known)
+    for (const [name, said] of Object.entries(accountOf(named))) {
+      if (name in known.entry && known.entry[name] !== said) {
+        problems.push(`${path}:${line}  ${name}: another row of ${email} has another value`)
+      }
+      known.entry[name] = said
+    }
     if (named.key) {
       if (known.keys.length > 0) known.lines.push(line)
       known.keys.push(keyOf(named))
-    }
+    } else if (named.key_id) problems.push(`${path}:${line}  key_id: needs a name in the column key`)
   }
   const listed = [...accounts.values()]
   return {
@@ -155,7 +162,7 @@ function readRows(text: string): { readonly rows: readonly Row[]; readonly probl
   while (cell.lastIndex < whole.length) {
     const [found, quoted, plain = '', end] = cell.exec(whole) ?? []
     if (found === undefined) return { rows, problem: line }
-    cells.push(plainText(quoted === undefined ? plain : quoted.replaceAll('""', '"')))
+    cells.push(plainCell(quoted === undefined ? plain : quoted.replaceAll('""', '"')))
     line += found.split('\n').length - 1
     if (end === ',') continue
     if (cells.some((each) => each !== '')) rows.push({ line: start, cells })
@@ -165,9 +172,6 @@ function readRows(text: string): { readonly rows: readonly Row[]; readonly probl
   if (cells.some((each) => each !== '')) rows.push({ line: start, cells })
   return { rows, problem: undefined }
 }
-
-/** An export puts an apostrophe before what a spreadsheet would calculate. */
-const plainText = (text: string): string => (/^'\s*[=+\-@|%]/.test(text) ? text.slice(1) : text)
 
 /** Others may not read it. */
 const PRIVATE = 0o600

@@ -75,12 +75,16 @@ export const withoutControls = (text: string): string => text.replace(CONTROLS, 
 export const csvRow = (cells: readonly (string | number)[]): string => `${cells.map(cellOf).join(',')}\r\n`
 
 const PLAIN_NUMBER = /^-?\d+(\.\d+)?$/
-const FORMULA = /^[\s\p{Cc}]*[=+\-@|%＝＋－＠]/u
+/** Also behind apostrophes, so that `plainCell` gives back a text that began with one. */
+const FORMULA = /^'*[\s\p{Cc}]*[=+\-@|%＝＋－＠]/u
 
 function cellOf(value: string | number): string {
   if (typeof value === 'number' || PLAIN_NUMBER.test(value)) return String(value)
   const harmless = FORMULA.test(value) ? `'${value}` : value
   return /[",\r\n]|^'|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
+
+/** The text of a cell that `csvRow` has written. */
+export const plainCell = (cell: string): string => (cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell)
 
 export const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

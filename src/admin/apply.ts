@@ -4,7 +4,7 @@ import type { AccountEntry, applied, applyBody } from '../contract/accounts-file
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByEmail, listAccountsLike, type StoredAccount } from '../db/accounts.ts'
 import { listLiveKeys, type StoredKey } from '../db/keys.ts'
-import { findPersonByEmail, hasOpenInvite, listPeople } from '../db/people.ts'
+import { findOpenInviteOf, findPersonByEmail, listPeople } from '../db/people.ts'
 import { findTransferByRef } from '../db/statement.ts'
 import { createQueue } from '../lib/async.ts'
 import type { RateLimits } from '../model/caller.ts'
@@ -171,8 +171,10 @@ async function planPeople({ services, entry, account, actor, plan, refuse }: Pla
   for (const [index, { email, role, disabled }] of (entry.people ?? []).entries()) {
     const person = await findPersonByEmail(services.db, email)
     if (person === undefined) {
-      // They have not signed up yet, and their link works: a new one would void it.
-      if (disabled === true || (await hasOpenInvite(services.db, email, services.clock.now()))) continue
+      // They have not signed up yet. If their link is for this, it stays: a new one would void it.
+      const open = await findOpenInviteOf(services.db, email, services.clock.now())
+      const isInvited = open !== undefined && open.role === role && open.account === account?.row
+      if (disabled === true || isInvited) continue
       plan('create', `invitation of ${email} as ${role}`, (fruits) =>
         ifDone(inviteAtServer(services, { role, email, account: entry.email }, actor), ({ link }) => {
           fruits.links.push({ account: entry.email, email, link })

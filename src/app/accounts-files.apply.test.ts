@@ -341,6 +341,22 @@ describe('millrace apply', () => {
     })
   })
 
+  it('replaces an invitation that is for another role or account, and no other', async () => {
+    const people = (role: string) => `people: [{ email: guest@example.com, role: ${role} }]`
+    const apply = async (account: string, role: string) => {
+      write('accounts.yaml', `accounts: [{ email: ${account}, ${people(role)} }]\n`)
+      return (await run('apply -f accounts.yaml --yes')).err.match(/invitation .*/)?.[0]
+    }
+    expect(await apply('ann@example.com', 'owner')).toBe('invitation of guest@example.com as owner')
+    expect(await apply('ann@example.com', 'owner')).toBeUndefined()
+    expect(await apply('ann@example.com', 'operator')).toBe('invitation of guest@example.com as operator')
+    expect(await apply('ben@example.com', 'operator')).toBe('invitation of guest@example.com as operator')
+    expect(await apply('ben@example.com', 'operator')).toBeUndefined()
+    const [ann, ben] = ['ann', 'ben'].map((name) => `  - { email: ${name}@example.com, ${people('owner')} }\n`)
+    write('accounts.yaml', `accounts:\n${ann}${ben}`)
+    expect((await run('apply -f accounts.yaml --dry-run')).err).toMatch(/yaml:3:\d+ .*one account.*ann@example\.com/)
+  })
+
   it('makes one key for several calls at once', async () => {
     const accounts = [{ email: 'ann@example.com', keys: [{ name: 'laptop', kind: 'wallet' }] }]
     await value('accounts.create', { email: 'ann@example.com' })

@@ -71,7 +71,21 @@ const accountEntry = z
 
 export type AccountEntry = z.output<typeof accountEntry>
 
-const accounts = z.array(accountEntry).superRefine(withoutRepeats((account) => account.email, 'email'))
+const accounts = z
+  .array(accountEntry)
+  .superRefine(withoutRepeats((account) => account.email, 'email'))
+  .superRefine((entries, context) => {
+    const accountOf = new Map<string, number>()
+    for (const [index, { people = [] }] of entries.entries()) {
+      for (const [at, { email: person }] of people.entries()) {
+        const other = accountOf.get(person) ?? index
+        accountOf.set(person, other)
+        if (other === index) continue
+        const message = `a person has one account, and ${person} is also in that of ${entries[other]!.email}`
+        context.addIssue({ code: 'custom', path: [index, 'people', at, 'email'], message })
+      }
+    }
+  })
 
 /** The whole file: `accounts:` and a list. */
 export const accountsFile = z.strictObject({ accounts })

@@ -130,16 +130,16 @@ export type StoredInvite = Row<'invites'>
 export const findInviteByDigest = (db: LedgerDb, digest: Uint8Array) =>
   db.selectFrom('invites').selectAll().where('digest', '=', digest).executeTakeFirst()
 
-/** Whether a link that was sent to this email still works. */
-export const hasOpenInvite = async (db: LedgerDb, email: string, now: number): Promise<boolean> =>
-  (await db
+/** What the link that was sent to this email is for, while it works. */
+export const findOpenInviteOf = (db: LedgerDb, email: string, now: number) =>
+  db
     .selectFrom('invites')
-    .select('row')
+    .select(['role', 'account'])
     .where('email', '=', email)
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
     .limit(1)
-    .executeTakeFirst()) !== undefined
+    .executeTakeFirst()
 
 interface NewInvite extends Pick<StoredInvite, 'digest' | 'role' | 'account' | 'person' | 'email'> {
   readonly createdAt: number

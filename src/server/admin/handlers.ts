@@ -24,6 +24,7 @@ import { adjustWallet, creditWallet, listFundingRequests, refundWallet, showWall
 import type { ADMIN_API, AdminAnswerOf, AdminRouteName } from '../../contract/admin-api.ts'
 import { allows } from '../../contract/admin-keys.ts'
 import type { ParamsOf } from '../../contract/console-api.ts'
+import { findOpenInviteOf } from '../../db/people.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import type { FileReply, InputOf, ReadOnly } from '../console/handler.ts'
 
@@ -59,10 +60,24 @@ const accountHandlers = {
 } satisfies Partial<Handlers>
 
 /** Operators can do everything in the console, so a key that may not is not given one. */
-async function refuseOperator(request: AdminRequest, named: string | undefined): Promise<OperationRefused | undefined> {
-  if (named === undefined || allows(request.caller.scopes, 'admin')) return undefined
+async function refuseOperator(request: AdminRequest, named: string): Promise<OperationRefused | undefined> {
+  if (allows(request.caller.scopes, 'admin')) return undefined
   const person = await findPerson(request.db, named)
   return person?.role === 'operator' ? FOR_ADMINS : undefined
+}
+
+/** The link of an invited operator is replaced by any other for the same email, so that needs the scope as well. */
+async function refuseInvitation(
+  request: AdminRequest,
+  { role, email, account }: InputOf<Api['POST /people/invitations'], object>['body'],
+): Promise<OperationRefused | undefined> {
+  if (allows(request.caller.scopes, 'admin')) return undefined
+  if (role === 'operator') return FOR_ADMINS
+  const resolved = email === undefined && account !== undefined ? await resolveAccount(request, account) : undefined
+  const address = email ?? (resolved?.kind === 'done' ? resolved.value.email : undefined)
+  if (address === undefined) return undefined
+  const open = await findOpenInviteOf(request.db, address, request.clock.now())
+  return open?.role === 'operator' ? FOR_ADMINS : refuseOperator(request, address)
 }
 
 const FOR_ADMINS = refuseOperation(
@@ -72,12 +87,9 @@ const FOR_ADMINS = refuseOperation(
 
 const peopleHandlers = {
   'GET /people': (request, { query }) => listPeople(request, query),
-  async 'POST /people/invitations'(request, { body }) {
-    const isForOperator = body.role === 'operator' && !allows(request.caller.scopes, 'admin')
-    const refusal = isForOperator ? FOR_ADMINS : await refuseOperator(request, body.resets ? body.email : undefined)
-    if (refusal !== undefined) return refusal
-    return ifDone(inviteAtServer(request, body, actorOf(request.caller)), ({ code: _, ...invited }) => done(invited))
-  },
+  'POST /people/invitations': async (request, { body }) =>
+    (await refuseInvitation(request, body)) ??
+    ifDone(inviteAtServer(request, body, actorOf(request.caller)), ({ code: _, ...invited }) => done(invited)),
   'POST /people/:person/disable': async (request, { params }) =>
     (await refuseOperator(request, params.person)) ?? disablePerson(request.people, params, actorOf(request.caller)),
   'POST /people/:person/enable': async (request, { params }) =>

@@ -151,6 +151,11 @@ describe('an admin key', () => {
       body: { role: 'operator', email: 'second@example.com' },
     })
     expect(invited.json.link).toMatch(/\/console\/setup\?code=/)
+    // Any other link for them would void theirs.
+    const { id: second } = await server().operate('accounts.create', { email: 'second@example.com' })
+    for (const body of [{ email: 'second@example.com' }, { account: second }]) {
+      expect((await invite({ role: 'owner', ...body })).error?.code).toBe('scope_exceeded')
+    }
     const code = String(invited.json.link).split('code=')[1]!
     await server().operate('admin-keys.revoke', { key: admin.id })
     const after = await fetch(`http://127.0.0.1:${server().port}/console/api/invitation`, {

@@ -106,7 +106,12 @@ it.each([
   expect(scrubPath(`/console/api/operate/codes/${code}/withdraw`)).not.toMatch(/7k3qx/i)
 })
 
+it.each(['ann@example.com', 'ann%40example.com', 'ann%2540example.com'])('a path shows no email: %s', (email) => {
+  expect(scrubPath(`/admin/v1/accounts/${email}/wallet/credit`)).toBe('/admin/v1/accounts/[email]/wallet/credit')
+})
+
 it('our own ids and the names of models stay', () => {
+  expect(scrubPath('/v1/models/@cf/meta/some-model@20260101')).toBe('/v1/models/@cf/meta/some-model@20260101')
   const path = '/v1/models/a-rather-long-name-of-a-model-2026/req_01k5c6v8x0q2r4t6y8z0a2b4c6'
   expect(scrubPath(path)).toBe(path)
 })

@@ -61,13 +61,23 @@ const LONG_PART = /[^/]{20}/
 const looksLikeSecret = (part: string): boolean =>
   LONG_PART.test(part) && (RANDOM.test(part) || (part.length < CODE_MAX && CODE.test(part.replace(BETWEEN, ''))))
 
-/** A path for a log or a message. People paste keys of any provider where an id belongs, so random parts are hidden too. */
+/** Also percent-encoded, once or more often. */
+const EMAIL = /@|%(?:25)*40/
+const EMAIL_HIDDEN = '[email]'
+/** Models of some providers have an @ in their names. */
+const MODELS = '/v1/models/'
+
+/**
+ * A path for a log or a message. People paste keys of any provider where an id belongs, so random parts are hidden too, and
+ * the management API takes an email for an account.
+ */
 export function scrubPath(path: string): string {
   const known = scrub(path)
-  if (!LONG_PART.test(known)) return known
+  const hasEmail = EMAIL.test(known) && !known.startsWith(MODELS)
+  if (!LONG_PART.test(known) && !hasEmail) return known
   return known
     .split('/')
-    .map((part) => (looksLikeSecret(part) ? HIDDEN : part))
+    .map((part) => (hasEmail && EMAIL.test(part) ? EMAIL_HIDDEN : looksLikeSecret(part) ? HIDDEN : part))
     .join('/')
 }
 

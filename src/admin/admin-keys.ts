@@ -8,6 +8,7 @@ import {
   adminKeyStillValid,
   findAdminKeyByDigest,
   findAdminKeyById,
+  listAdminKeysMadeBy,
   listAdminKeys as listStored,
   type StoredAdminKey,
   touchAdminKey,
@@ -107,12 +108,15 @@ export const showOwnAdminKey = async (
   { id }: AdminCaller,
 ): Promise<Outcome<AdminKeyView>> => done(adminKeyView(await stored(db, id), clock.now()))
 
-/** Final, on all nodes at once. It also withdraws the sign-up links that the key has made. */
+/**
+ * Final, on all nodes at once. It also withdraws the sign-up links that the key has made. The keys that it has made stay, so
+ * that a key can be replaced by one that it makes; `made` names those that work.
+ */
 export async function revokeAdminKey(
   { db, clock, auditLog }: KeyServices,
   { key: id }: { readonly key: string },
   maker?: AdminCaller,
-): Promise<Outcome<AdminKeyView>> {
+): Promise<Outcome<AdminKeyView & { readonly made: string[] }>> {
   if (readKey(id) !== undefined || id.startsWith('mra_')) {
     const message = 'This is the secret of a key. Use its adm_ id; see: millrace admin-keys list'
     return refuseOperation('admin_key_not_found', message)
@@ -129,7 +133,17 @@ export async function revokeAdminKey(
     adminKeyRevocation(key.row, now),
     invitesOfMakerWithdrawal(actorOf(key), now),
   ])
-  return done(adminKeyView(await stored(db, id), now))
+  return done({ ...adminKeyView(await stored(db, id), now), made: await activeKeysMadeBy(db, key, now) })
+}
+
+/** Also by the keys that it has made. */
+async function activeKeysMadeBy(db: AdminServices['db'], key: StoredAdminKey, now: number): Promise<string[]> {
+  const active: string[] = []
+  for (let makers = [key]; makers.length > 0; ) {
+    makers = await listAdminKeysMadeBy(db, makers.map(actorOf))
+    active.push(...makers.filter((made) => stateOf(made, now) === 'active').map(({ id }) => id))
+  }
+  return active
 }
 
 async function stored(db: AdminServices['db'], id: string): Promise<StoredAdminKey> {
@@ -162,6 +176,8 @@ export async function findAdminKey(
   const now = clock.now()
   const state = stateOf(key, now)
   if (state !== 'active') return { kind: 'refused', reason: state }
-  if (key.last_used_at === null || now - key.last_used_at >= USED_EVERY_MS) await touchAdminKey(db, key.row, now)
+  const isDue = key.last_used_at === null || now - key.last_used_at >= USED_EVERY_MS
+  // A ledger that cannot be written still answers what only reads.
+  if (isDue) await touchAdminKey(db, key.row, now).catch(() => {})
   return { kind: 'caller', caller: { id: key.id, scopes: scopesOf(key), expiresAt: key.expires_at } }
 }

@@ -48,6 +48,7 @@ export function addAdminKeys(program: Command, context: CommandContext): void {
     .action((key: string) =>
       context.operate('admin-keys.revoke', { key }, (revoked) => ({
         data: `Revoked "${revoked.name}" (${revoked.id}). It is rejected from now on.\n`,
+        ...(revoked.made.length > 0 && { note: `Keys that it has made still work: ${revoked.made.join(', ')}\n` }),
       })),
     )
 }

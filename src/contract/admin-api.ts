@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { applied, applyBody } from './accounts-file.ts'
-import { type AdminScope, adminKeyItem, createAdminKeyBody, madeAdminKey } from './admin-keys.ts'
+import { type AdminScope, adminKeyItem, createAdminKeyBody, madeAdminKey, revokedAdminKey } from './admin-keys.ts'
 import * as operate from './operate.ts'
 import * as owner from './owner.ts'
 import { auditItem, auditQuery, role } from './people.ts'
@@ -82,6 +82,15 @@ const subscription = z.strictObject({
   windows: z.array(owner.window.omit({ id: true, requests: true })),
 })
 
+/** Null: the key lacks the scope that the part needs by itself. */
+const guardedParts = { wallet: owner.wallet.nullable() }
+const listedAccount = operate.accountItem.extend(guardedParts)
+const accountDetail = operate.accountDetail.extend({
+  ...guardedParts,
+  subscription: operate.accountDetail.shape.subscription.nullable(),
+  members: operate.accountDetail.shape.members.nullable(),
+})
+
 /** An example of a request, which a test sends to a server. Ids in the path are not part of it. */
 interface Example<Query extends z.ZodType, Body extends z.ZodType> {
   readonly query?: z.input<Query>
@@ -145,22 +154,22 @@ const MOVE = { amount: '10.00', reason: 'Invoice 4711' }
 export const ADMIN_API = {
   'GET /key': query('any', 'Describe the admin key that asks', nothing, adminKeyItem, {}),
 
-  'GET /accounts': query('accounts:read', 'List accounts, newest first', operate.accountsQuery, operate.accountsPage, {
+  'GET /accounts': query('accounts:read', 'List accounts, newest first', operate.accountsQuery, pageOf(listedAccount), {
     search: 'example.com',
   }),
   'POST /accounts': mutation(
     'accounts:write',
     'Create an account with an empty wallet',
     operate.createAccountBody,
-    operate.accountDetail,
+    accountDetail,
     { email: 'new@example.com' },
   ),
-  'GET /accounts/:account': query('accounts:read', 'Show an account', nothing, operate.accountDetail, {}),
+  'GET /accounts/:account': query('accounts:read', 'Show an account', nothing, accountDetail, {}),
   'PATCH /accounts/:account': mutation(
     'accounts:write',
     'Suspend or activate an account',
     operate.statusBody,
-    operate.accountDetail,
+    accountDetail,
     { status: 'active' },
   ),
 
@@ -383,9 +392,9 @@ export const ADMIN_API = {
   ),
   'POST /admin-keys/:key/revoke': mutation(
     'admin-keys:write',
-    'Revoke an admin key, which is final',
+    'Revoke an admin key, which is final. `made` has the active keys that it has made, which stay',
     nothing,
-    adminKeyItem,
+    revokedAdminKey,
     {},
   ),
 } as const

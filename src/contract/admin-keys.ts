@@ -42,5 +42,8 @@ export const adminKeyItem = z.strictObject({
   last_used_at: timeOrNull,
 })
 
+/** `made`: ids of active keys that the key, or one that it has made, has made. They stay. */
+export const revokedAdminKey = z.strictObject({ ...adminKeyItem.shape, made: z.array(z.string()) })
+
 /** The secret is returned once and stored nowhere. */
 export const madeAdminKey = z.strictObject({ ...adminKeyItem.shape, secret: z.string() })

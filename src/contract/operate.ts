@@ -18,7 +18,7 @@ import {
   timeOrNull,
 } from './values.ts'
 
-const accountItem = z.strictObject({
+export const accountItem = z.strictObject({
   id: z.string(),
   email: z.string(),
   status: z.enum(['active', 'suspended', 'closed']),

@@ -27,6 +27,10 @@ export const findAdminKeyById = (db: LedgerDb, id: string) =>
 export const listAdminKeys = (db: LedgerDb, { before, limit }: PageBefore) =>
   db.selectFrom('admin_keys').selectAll().where('row', '<', before).orderBy('row', 'desc').limit(limit).execute()
 
+/** The keys that these actors have made. */
+export const listAdminKeysMadeBy = (db: LedgerDb, actors: readonly string[]) =>
+  db.selectFrom('admin_keys').selectAll().where('created_by', 'in', actors).orderBy('row').execute()
+
 /** Keeps the time of an earlier revocation: then no row changes. */
 export const adminKeyRevocation = (row: number, now: number) =>
   changeOne('UPDATE admin_keys SET revoked_at = ? WHERE row = ? AND revoked_at IS NULL', now, row)

@@ -59,6 +59,11 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     step: /^SCAN clock_corrections USING COVERING INDEX/,
     why: 'whether ledger time was ever set back: the first row answers, and there are hardly any',
   },
+  {
+    step: /^SCAN admin_keys$/,
+    of: /"created_by" in \(/,
+    why: 'once a revocation of an admin key: there are as many as an operator and their programs have made',
+  },
   { step: /^SCAN waiting_ends$/, why: 'once a start: ends of turns whose account does not add up' },
   {
     step: /^SCAN prices$/,

@@ -45,17 +45,39 @@ type AdminHandler<Name extends AdminRouteName> = (
 
 type Handlers = { readonly [Name in AdminRouteName]: AdminHandler<Name> }
 
-const ofAccount = (request: AdminRequest, named: string) =>
-  ifDone(resolveAccount(request, named), ({ id }) => operatedAccount(request, id))
+/** Without the parts that other scopes guard. */
+function listed<Account extends OperatedAccount>({ caller: { scopes } }: AdminRequest, account: Account) {
+  return {
+    ...account,
+    wallet: allows(scopes, 'wallet:read') ? account.wallet : null,
+    plan: allows(scopes, 'plans:read') ? account.plan : null,
+  }
+}
+
+type OperatedAccount = Pick<AdminAnswerOf<'GET /accounts/:account'>, 'wallet' | 'plan'>
+
+const detailOf = (request: AdminRequest, id: string) =>
+  ifDone(operatedAccount(request, id), (account) => {
+    const { scopes } = request.caller
+    return done({
+      ...listed(request, account),
+      subscription: allows(scopes, 'plans:read') ? account.subscription : null,
+      members: allows(scopes, 'people:read') ? account.members : null,
+      asked: allows(scopes, 'wallet:read') ? account.asked : null,
+    })
+  })
 
 const accountHandlers = {
   'GET /key': (request) => showOwnAdminKey(request, request.caller),
-  'GET /accounts': (request, { query }) => operatedAccounts(request, query),
-  'POST /accounts': (request, { body }) =>
-    ifDone(createAccount(request, body), ({ id }) => operatedAccount(request, id)),
-  'GET /accounts/:account': (request, { params }) => ofAccount(request, params.account),
+  'GET /accounts': (request, { query }) =>
+    ifDone(operatedAccounts(request, query), ({ items, next }) =>
+      done({ items: items.map((account) => listed(request, account)), next }),
+    ),
+  'POST /accounts': (request, { body }) => ifDone(createAccount(request, body), ({ id }) => detailOf(request, id)),
+  'GET /accounts/:account': (request, { params }) =>
+    ifDone(resolveAccount(request, params.account), ({ id }) => detailOf(request, id)),
   'PATCH /accounts/:account': (request, { params, body }) =>
-    ifDone(changeAccountStatus(request, params.account, body.status), ({ id }) => operatedAccount(request, id)),
+    ifDone(changeAccountStatus(request, params.account, body.status), ({ id }) => detailOf(request, id)),
   'POST /apply': (request, { body }) => applyAccounts(request, body, actorOf(request.caller)),
 } satisfies Partial<Handlers>
 

@@ -104,7 +104,7 @@ const REFUSALS: Readonly<Record<AdminKeyRefusal, string>> = {
 }
 
 function refusePath(method: string, path: string): Problem {
-  const allow = METHODS.match('ALL', path)[0].map(([each]) => each)
+  const allow = METHODS.match('ALL', path)[0].flatMap(([each]) => (each === 'GET' ? ['GET', 'HEAD'] : [each]))
   if (allow.length === 0) {
     const message = `There is nothing at this path of the management API. GET /openapi.json lists what there is.`
     return problem('endpoint_not_provided', message)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AdminScope } from '../../../src/contract/admin-keys.ts'
 import { createAdminKey, sendToAdmin } from '../../support/admin-api.ts'
 import { signUp } from '../../support/console-session.ts'
+import { fillDiskFor } from '../../support/full-disk.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { chat } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
@@ -71,7 +72,7 @@ describe('an admin key', () => {
     ]
     expect(answers.map(({ status }) => status)).toEqual([401, 401])
     const { items } = await server().operate('admin-keys.list', {})
-    expect(items.filter(({ name }) => name === 'made')).toEqual([])
+    expect(items.filter(({ created_by }) => created_by === `admin-key:${revoked.id}`)).toEqual([])
   })
 
   it('says when it was last used, and nothing else that it was', async () => {
@@ -82,6 +83,16 @@ describe('an admin key', () => {
     expect(own.json).toMatchObject({ id, scopes: ['usage:read'], state: 'active' })
     expect(own.json.last_used_at).toBe((await used())?.last_used_at)
     expect(JSON.stringify(await used())).not.toContain(secret.slice(8, -4))
+  })
+
+  it('reads while nothing can be written', async () => {
+    const { secret, id } = await createAdminKey(server(), ['accounts:read'])
+    const makeRoom = await fillDiskFor(server().app.operations.db, 'UPDATE ON admin_keys')
+    expect((await ask(secret, 'GET /accounts')).status).toBe(200)
+    await makeRoom()
+    expect((await ask(secret, 'GET /accounts')).status).toBe(200)
+    const { items } = await server().operate('admin-keys.list', {})
+    expect(items.find((key) => key.id === id)?.last_used_at).not.toBeNull()
   })
 
   it('makes no key that can do more or works longer than itself, and revokes none', async () => {
@@ -134,6 +145,34 @@ describe('an admin key', () => {
         (action) => `admin-key:${id} ${action}`,
       ),
     ])
+  })
+
+  it('sees of an account what its scopes name', async () => {
+    const { id } = await openAccount(server())
+    const seen = async (...scopes: AdminScope[]) => {
+      const { secret } = await createAdminKey(server(), scopes)
+      const { json } = await ask(secret, 'GET /accounts/:account', { params: { account: id } })
+      const { items } = (await ask(secret, 'GET /accounts')).json as { items: Record<string, unknown>[] }
+      const item = items.find((account) => account.id === id)!
+      const parts = ['wallet', 'plan', 'subscription', 'members', 'asked'].filter((part) => json[part] !== null)
+      return [...parts, ...(item.wallet === null ? [] : ['wallet of the list'])]
+    }
+    expect(await seen('accounts:read')).toEqual([])
+    expect(await seen('accounts:read', 'people:read')).toEqual(['members'])
+    expect(await seen('accounts:read', 'plans:write')).toEqual(['subscription'])
+    expect(await seen('accounts:read', 'wallet:read')).toEqual(['wallet', 'wallet of the list'])
+    expect(await seen('admin')).toEqual(['wallet', 'subscription', 'members', 'wallet of the list'])
+  })
+
+  it('names the keys that it has made when it is revoked', async () => {
+    const { secret, id } = await createAdminKey(server(), ['admin-keys:write'])
+    const make = async (maker: string) =>
+      (await ask(maker, 'POST /admin-keys', { body: { name: 'made', scopes: ['admin-keys:write'] } })).json
+    const child = await make(secret)
+    const grandchild = await make(child.secret as string)
+    expect((await server().operate('admin-keys.revoke', { key: child.id as string })).made).toEqual([grandchild.id])
+    expect((await server().operate('admin-keys.revoke', { key: id })).made).toEqual([grandchild.id])
+    expect((await ask(grandchild.secret as string, 'GET /key')).status).toBe(200)
   })
 
   it('does not hand out the rights of an operator without the scope admin', async () => {
@@ -214,7 +253,7 @@ describe('the management API', () => {
         [403, 'browser_not_allowed'],
       ],
     ])
-    expect(answers[1]!.headers.get('allow')).toBe('GET, POST')
+    expect(answers[1]!.headers.get('allow')).toBe('GET, HEAD, POST')
   })
 
   it('limits requests without a valid key by address', async () => {

@@ -10,6 +10,7 @@ import { createQueue } from '../lib/async.ts'
 import type { RateLimits } from '../model/caller.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd, inUsd, parseUsd } from '../model/money.ts'
+import { scrub } from '../telemetry/scrub.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
 import { inviteAtServer } from './invitations.ts'
 import { changeKey, createKey, readTerms, revokeKey } from './keys.ts'
@@ -87,7 +88,7 @@ async function planAndRun(
       (error: unknown) => {
         // The caller needs the secrets that were made before. Without any change the error itself is the answer.
         if (at === 0 && fruits.secrets.length === 0) throw error
-        return `${(error as Error).message}. Apply again for what is missing.`
+        return `${scrub((error as Error).message).replace(/\.$/, '')}. Apply again for what is missing.`
       },
     )
     if (message === undefined) continue

@@ -256,6 +256,18 @@ describe('the management API', () => {
     expect(answers[1]!.headers.get('allow')).toBe('GET, HEAD, POST')
   })
 
+  it('makes one key for several applies of one plan at once', async () => {
+    const { secret } = await createAdminKey(server(), ['admin'])
+    const accounts = [{ email: 'parallel@example.com', keys: [{ name: 'laptop', kind: 'wallet' }] }]
+    await server().operate('accounts.create', { email: 'parallel@example.com' })
+    const { json } = await ask(secret, 'POST /apply', { body: { accounts, dry_run: true } })
+    const apply = () => ask(secret, 'POST /apply', { body: { accounts, expect: json.plan } })
+    const statuses = (await Promise.all([apply(), apply(), apply()])).map(({ status }) => status)
+    expect(statuses.sort()).toEqual([200, 409, 409])
+    const { items } = await server().operate('keys.list', { account: 'parallel@example.com' })
+    expect(items.map(({ name }) => name)).toEqual(['laptop'])
+  })
+
   it('limits requests without a valid key by address', async () => {
     const { secret } = await createAdminKey(server(), ['admin'])
     await server().reload(`${TEST_CONFIG}\nlimits: { address: { refused_per_minute: 6, burst: 30s } }`)

@@ -1,12 +1,11 @@
-import { realpathSync } from 'node:fs'
-import { copyFile, mkdir, rm } from 'node:fs/promises'
+import { copyFile, mkdir, realpath, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { done, type Outcome, refuseOperation } from '../admin/outcome.ts'
 import type { BackupCopy, BackupPoint, FileCheck } from '../admin/services.ts'
 import { isoTime } from '../admin/values.ts'
 import { configPathOf } from '../config/load-config.ts'
-import { copyOpenFiles, NoRoom } from '../db/backup.ts'
+import { copyOpenFiles, UnfitDisk } from '../db/backup.ts'
 import type { Database } from '../db/open-database.ts'
 import { openSettleJournal } from '../db/settle-journal.ts'
 import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
@@ -54,7 +53,7 @@ interface CopyServices extends Pick<FileServices, 'keyring' | 'clock'> {
 async function copyLedger(services: CopyServices, request: BackupCopy): Promise<Outcome<BackupPoint>> {
   const { folder } = request
   const data = dirname(services.files[0]!.path)
-  const inside = isInside(folder, data)
+  const inside = await isInside(folder, data)
   if (inside !== false) return refuseOperation('backup_refused', inside === undefined ? noFolderAbove(folder) : INSIDE)
   try {
     await mkdir(folder, { mode: 0o700 })
@@ -66,7 +65,7 @@ async function copyLedger(services: CopyServices, request: BackupCopy): Promise<
     return done(await copyInto(services, data, request))
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
-    if (error instanceof NoRoom) return refuseOperation('backup_refused', error.message)
+    if (error instanceof UnfitDisk) return refuseOperation('backup_refused', error.message)
     const why = whyNotWritten(error)
     if (why === undefined) throw error
     return refuseOperation('backup_refused', `${folder} cannot be written: ${why}.`)
@@ -78,10 +77,11 @@ const noFolderAbove = (folder: string): string =>
   `${dirname(folder)} does not exist, or this user may not read it. Create it, or mount its disk, first.`
 
 /** Undefined when the folder above does not exist. */
-function isInside(folder: string, data: string): boolean | undefined {
+async function isInside(folder: string, data: string): Promise<boolean | undefined> {
   try {
-    const path = relative(realpathSync(data), realpathSync(dirname(folder)))
-    return !path.startsWith('..') && path !== relative('/', realpathSync(dirname(folder)))
+    const above = await realpath(dirname(folder))
+    const path = relative(await realpath(data), above)
+    return !path.startsWith('..') && path !== relative('/', above)
   } catch {
     return undefined
   }

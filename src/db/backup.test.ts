@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,7 +49,7 @@ const readSteps = async (folder: string, name: string) => {
 }
 
 it('copies two files that are written meanwhile as they are at one moment', async () => {
-  const { files, close } = await openTwo()
+  const { from, files, close } = await openTwo()
   const into = newFolder()
   let step = 0
   let stopped = false
@@ -81,7 +82,54 @@ it('copies two files that are written meanwhile as they are at one moment', asyn
   expect([atPoint - 1, atPoint]).toContain(first.length)
   expect([first.length - 1, first.length]).toContain(second.length)
   expect(readdirSync(into).sort()).toEqual(['first.db', 'second.db'])
+  expect(readdirSync(from).sort()).toEqual(['first.db', 'second.db'])
 })
+
+/** The process that copies: the only child of this one. */
+const copierPid = () => {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim()
+  return children === '' ? undefined : Number(children.split(' ')[0])
+}
+
+it.skipIf(process.platform !== 'linux')(
+  'writes on while the disk of the backup hangs, and gives the copy up',
+  async () => {
+    const { from, files, close } = await openTwo()
+    const [{ store }] = files
+    const into = newFolder()
+    const copying = copyOpenFiles({ files, into, atPoint: async () => {}, stalledAfterMs: 1000 }).catch(
+      (error: Error) => error,
+    )
+    while (copierPid() === undefined) await pause(1)
+    process.kill(copierPid()!, 'SIGSTOP')
+    for (let step = 1; step <= 5; step++) {
+      await store.atomic([{ sql: ADD, rows: [[step, filler]] }])
+      await store.all('PRAGMA wal_checkpoint(TRUNCATE)', [])
+    }
+    expect(await copying).toMatchObject({ message: expect.stringContaining('has taken nothing') })
+    await store.atomic([{ sql: ADD, rows: [[6, filler]] }])
+    await close()
+    expect(await readSteps(from, 'first.db')).toHaveLength(6)
+    expect(readdirSync(from).sort()).toEqual(['first.db', 'second.db'])
+  },
+)
+
+it.skipIf(process.platform === 'win32')(
+  'does not wait in the thread of a file for the disk of the backup',
+  async () => {
+    const { files, close } = await openTwo()
+    const into = newFolder()
+    // Opening it to write waits for a reader.
+    execFileSync('mkfifo', [join(into, 'first.db.log-1')])
+    const copying = copyOpenFiles({ files, into, atPoint: async () => {} }).catch((error: Error) => error)
+    for (let step = 1; step <= 20; step++) {
+      await files[0].store.atomic([{ sql: ADD, rows: [[step, filler]] }])
+      await files[0].store.all('PRAGMA wal_checkpoint(TRUNCATE)', [])
+    }
+    expect(await copying).toMatchObject({ message: expect.stringContaining('first.db.log-1') })
+    await close()
+  },
+)
 
 it('archives what a checkpoint of another caller takes out of the log', async () => {
   const { files, close } = await openTwo()

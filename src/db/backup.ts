@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
-import { type FileHandle, open, readFile, rm, statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { type FileHandle, open, readFile, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pause } from '../lib/async.ts'
 import type { SqlStore } from './sql-store.ts'
 import { beNice } from './sqlite/check-integrity.ts'
-import type { CopiedPath } from './sqlite/copy-files.ts'
+import type { CopiedPath, CopierReply } from './sqlite/copy-files.ts'
 
 /** The tests use the built one in dist/. */
 const COPIER = fileURLToPath(
@@ -28,92 +28,165 @@ interface CopyRequest<AtPoint> {
   readonly into: string
   /** Called at the one moment that the copy is of. What it asks for synchronously is of the same moment. */
   readonly atPoint: () => Promise<AtPoint>
+  readonly stalledAfterMs?: number
 }
 
-/** The disk of the backup would be full, or almost. It may be the disk of the ledger. */
-export class NoRoom extends Error {
-  override readonly name = 'NoRoom'
+/** The disk of the backup would be full, or almost, or it is too slow. */
+export class UnfitDisk extends Error {
+  override readonly name = 'UnfitDisk'
 }
 
 /** As much as SQLite lets its log grow to before it empties it. Copying it blocks the worker for a few milliseconds. */
 const LOG_BYTES = 4 * 1024 * 1024
 const LOOK_MS = 20
-/** What must stay free on the disk of the backup. */
-const RESERVE_BYTES = 64 * 1024 * 1024
+/** What may wait in the data folder for the disk of the backup. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024
+/** A disk in the network may be gone for a minute and come back. */
+const STALLED_AFTER_MS = 120_000
 
 /**
  * Copies databases that are in use, as they all are at one moment, without a long read that would hold back other work. Another
- * process copies the files, in whatever state they are, while each worker archives the log of its file before it empties it
- * (`archiveLog`). At the end both logs are cut in one turn of the event loop. Every write of this process was then either sent
- * to its worker before the cut, and is in the copy, or was sent later, and is not; so no row is in the copy without what it was
- * written after. `applyLogs` makes databases of what is copied.
+ * process copies the files, in whatever state they are, while each worker archives the log of its file in the data folder before it
+ * empties it (`archiveLog`), from where the process moves it into the backup. At the end both logs are cut in one turn of the event
+ * loop. Every write of this process was then either sent to its worker before the cut, and is in the copy, or was sent later, and
+ * is not; so no row is in the copy without what it was written after. `applyLogs` makes databases of what is copied.
+ *
+ * Neither this process nor a worker touches the disk of the backup here: it may hang.
  */
-export async function copyOpenFiles<AtPoint>({ files, into, atPoint }: CopyRequest<AtPoint>): Promise<AtPoint> {
-  await refuseFullDisk(files, into)
-  const cut = (some: readonly OpenFile[]) => Promise.all(some.map(({ store }) => archive(store, { kind: 'cut' })))
-  let copier: ReturnType<typeof startCopier> | undefined
+export async function copyOpenFiles<AtPoint>({
+  files,
+  into,
+  atPoint,
+  stalledAfterMs = STALLED_AFTER_MS,
+}: CopyRequest<AtPoint>): Promise<AtPoint> {
+  for (const { path } of files) deleteParts(path)
+  const copier = startCopier(stalledAfterMs)
   try {
-    await Promise.all(
-      files.map(({ name, store }) => archive(store, { kind: 'begin', into: join(into, logName(name)) })),
-    )
-    copier = startCopier(files.map(({ name, path }) => ({ from: path, to: join(into, name) })))
-    while (!(await Promise.race([copier.ended.then(() => true), pause(LOOK_MS).then(() => false)]))) {
-      const full = files.filter(({ path }) => bytesOf(`${path}-wal`) >= LOG_BYTES)
-      if (full.length === 0) continue
-      await refuseFullDisk([], into)
-      await cut(full)
-    }
-    // One turn of the event loop: nothing else is sent to a worker in between.
-    const [, found] = await Promise.all([cut(files), atPoint()])
+    const found = await whileArchived(files, async () => {
+      copier.send(files.map(({ name, path }) => ({ from: path, to: join(into, name), isMoved: false })))
+      const { cut, waitingBytes } = createMover(copier, into)
+      while (!(await copier.hasCopied())) {
+        const full = files.filter(({ path }) => bytesOf(`${path}-wal`) >= LOG_BYTES)
+        if (full.length === 0) continue
+        if (waitingBytes() > WAITING_BYTES_MAX)
+          throw new UnfitDisk(
+            'The disk of the backup is slower than what the server writes meanwhile. Use another one.',
+          )
+        await cut(full)
+      }
+      // One turn of the event loop: nothing else is sent to a worker in between.
+      const [, found] = await Promise.all([cut(files), atPoint()])
+      return found
+    })
+    while (!(await copier.hasCopied())) {}
     return found
   } finally {
-    copier?.stop()
+    copier.stop()
+    for (const { path } of files) deleteParts(path)
+  }
+}
+
+async function whileArchived<Result>(files: readonly OpenFile[], work: () => Promise<Result>): Promise<Result> {
+  try {
+    await Promise.all(files.map(({ path, store }) => archive(store, { kind: 'begin', into: partsOf(path) })))
+    return await work()
+  } finally {
     await Promise.all(files.map(({ store }) => archive(store, { kind: 'end' }).catch(() => {})))
+  }
+}
+
+/** Where the archived logs of a file wait: in the data folder. */
+const partsOf = (path: string): string => `${path}.archived-`
+
+/** A killed server may have left some. */
+function deleteParts(path: string): void {
+  const parts = basename(partsOf(path))
+  for (const name of readdirSync(dirname(path)))
+    if (name.startsWith(parts)) rmSync(join(dirname(path), name), { force: true })
+}
+
+/** Cuts logs and has what is archived moved into the backup. */
+function createMover(copier: Copier, into: string) {
+  const sent = new Map<string, number>()
+  let waiting: string[] = []
+  const cutOne = async ({ name, path, store }: OpenFile) => {
+    const parts = await archive(store, { kind: 'cut' })
+    for (let part = (sent.get(name) ?? 0) + 1; part <= parts; part++) {
+      const from = `${partsOf(path)}${part}`
+      copier.send([{ from, to: join(into, `${logName(name)}${part}`), isMoved: true }])
+      waiting.push(from)
+    }
+    sent.set(name, parts)
+  }
+  return {
+    cut: (files: readonly OpenFile[]) => Promise.all(files.map(cutOne)),
+    waitingBytes() {
+      waiting = waiting.filter((path) => bytesOf(path) > 0)
+      return waiting.reduce((sum, path) => sum + bytesOf(path), 0)
+    },
   }
 }
 
 const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-async function archive(store: SqlStore, step: Parameters<NonNullable<SqlStore['archiveLog']>>[0]): Promise<void> {
+function archive(store: SqlStore, step: Parameters<NonNullable<SqlStore['archiveLog']>>[0]): Promise<number> {
   if (store.archiveLog === undefined) throw new Error('Only files of SQLite have a log to archive')
-  await store.archiveLog(step)
+  return store.archiveLog(step)
 }
 
-async function refuseFullDisk(files: readonly OpenFile[], into: string): Promise<void> {
-  const needed = files.reduce((sum, { path }) => sum + bytesOf(path) + bytesOf(`${path}-wal`), RESERVE_BYTES)
-  const { bavail, bsize } = await statfs(into)
-  if (bavail * bsize >= needed) return
-  const mebibytes = (bytes: number) => Math.ceil(bytes / 1024 / 1024)
-  throw new NoRoom(
-    `The disk of the backup has ${mebibytes(bavail * bsize)} MiB left, and ${mebibytes(needed)} MiB are needed.`,
-  )
-}
+type Copier = ReturnType<typeof startCopier>
 
-function startCopier(paths: readonly CopiedPath[]) {
-  const child = spawn(process.execPath, [COPIER, JSON.stringify(paths)], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: {},
-  })
+function startCopier(stalledAfterMs: number) {
+  const child = spawn(process.execPath, [COPIER], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {} })
   if (child.pid !== undefined) beNice(child.pid)
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text
+  let open = 0
+  let looksWithoutReply = 0
+  let failure: Error | undefined
+  child.on('message', (reply: CopierReply) => {
+    looksWithoutReply = 0
+    if (reply.kind === 'copied') open -= 1
+    else if (reply.kind !== 'piece') failure ??= copyFailure(reply)
   })
-  const ended = new Promise<void>((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code, signal) => {
-      if (code === 0) resolve()
-      else reject(copyFailure(output, signal ?? code))
-    })
+  child.on('error', (error) => {
+    failure ??= error
   })
-  ended.catch(() => {})
-  return { ended, stop: () => void child.kill('SIGKILL') }
+  child.on('exit', (code, signal) => {
+    failure ??= new Error(`The process that copied the files ended with ${signal ?? code}`)
+  })
+  return {
+    send(paths: readonly CopiedPath[]): void {
+      open += 1
+      // A process that has ended is seen by its exit.
+      child.send(paths, () => {})
+    },
+    /** Whether all that was sent is copied. Waits a little, and throws when nothing more will come. */
+    async hasCopied(): Promise<boolean> {
+      await pause(LOOK_MS)
+      if (failure !== undefined) throw failure
+      looksWithoutReply += 1
+      if (open > 0 && looksWithoutReply * LOOK_MS >= stalledAfterMs)
+        throw new UnfitDisk(
+          `The disk of the backup has taken nothing for ${Math.round(stalledAfterMs / 1000)} seconds.`,
+        )
+      return open === 0
+    },
+    /** Does not wait for its end: a disk that hangs holds it. */
+    stop(): void {
+      child.kill('SIGKILL')
+      if (child.connected) child.disconnect()
+      child.unref()
+    },
+  }
 }
 
-function copyFailure(output: string, ended: string | number | null): Error {
-  if (output === '') return new Error(`The process that copied the files ended with ${ended}`)
-  const { code, message } = JSON.parse(output) as { readonly code?: string; readonly message: string }
-  return Object.assign(new Error(`The files could not be copied: ${message}`), { code })
+function copyFailure(reply: Extract<CopierReply, { kind: 'no-room' | 'failed' }>): Error {
+  if (reply.kind === 'failed') {
+    return Object.assign(new Error(`The files could not be copied: ${reply.message}`), { code: reply.code })
+  }
+  const mebibytes = (bytes: number) => Math.ceil(bytes / 1024 / 1024)
+  return new UnfitDisk(
+    `The disk of the backup has ${mebibytes(reply.freeBytes)} MiB left, and ${mebibytes(reply.neededBytes)} MiB are needed.`,
+  )
 }
 
 /** The archived logs of a file are numbered from 1. */

@@ -43,8 +43,8 @@ export interface SqlStore {
   all<Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>
   /** Runs the list in one transaction. Resolves when it is durable, with the number of rows that each statement changed. */
   atomic(statements: readonly AtomicStatement[]): Promise<number[]>
-  /** Archives the log of an SQLite file while it is copied for a backup (db/backup.ts). */
-  archiveLog?(step: ArchiveStep): Promise<unknown>
+  /** Archives the log of an SQLite file while it is copied for a backup (db/backup.ts). Returns how many parts there are. */
+  archiveLog?(step: ArchiveStep): Promise<number>
   close(): Promise<void>
 }
 

@@ -1,19 +1,44 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rm, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 /**
- * The body of a process that copies files, given as JSON in the form of CopiedPath[]. It is a process of its own because closing a
- * file of a database drops the lock that its process holds on it.
+ * The body of a process that copies the files that it is sent. It is a process of its own because closing a file of a database
+ * drops the lock that its process holds on it, and because it alone waits when the disk of a backup hangs.
  */
 export interface CopiedPath {
   readonly from: string
   readonly to: string
+  /** Whether the source is deleted once it is copied. */
+  readonly isMoved: boolean
 }
+
+export type CopierReply =
+  /** Another piece is written. */
+  | { readonly kind: 'piece' }
+  /** All the files of one message are copied. */
+  | { readonly kind: 'copied' }
+  | { readonly kind: 'no-room'; readonly freeBytes: number; readonly neededBytes: number }
+  | { readonly kind: 'failed'; readonly code: string | undefined; readonly message: string }
+
+/** What must stay free on the disk of the backup. It may be the disk of the ledger. */
+const RESERVE_BYTES = 64 * 1024 * 1024
 
 const PIECE_BYTES = 1024 * 1024
 /** Bytes reach the disk as they come: one sync of all of them at the end would hold up the syncs of the server. */
 const SYNC_EVERY_BYTES = 16 * PIECE_BYTES
 
-async function copyFile({ from, to }: CopiedPath): Promise<void> {
+const reply = (message: CopierReply): void => void process.send?.(message)
+
+async function copyFiles(paths: readonly CopiedPath[]): Promise<void> {
+  let neededBytes = RESERVE_BYTES
+  for (const { from } of paths) neededBytes += (await stat(from)).size
+  const { bavail, bsize } = await statfs(dirname(paths[0]!.to))
+  if (bavail * bsize < neededBytes) return reply({ kind: 'no-room', freeBytes: bavail * bsize, neededBytes })
+  for (const path of paths) await copyFile(path)
+  reply({ kind: 'copied' })
+}
+
+async function copyFile({ from, to, isMoved }: CopiedPath): Promise<void> {
   const source = await open(from, 'r')
   try {
     const target = await open(to, 'wx', 0o600)
@@ -26,6 +51,7 @@ async function copyFile({ from, to }: CopiedPath): Promise<void> {
   } finally {
     await source.close()
   }
+  if (isMoved) await rm(from)
 }
 
 async function copyPieces(source: FileHandle, target: FileHandle): Promise<void> {
@@ -35,6 +61,7 @@ async function copyPieces(source: FileHandle, target: FileHandle): Promise<void>
     if (bytesRead === 0) return
     for (let done = 0; done < bytesRead; )
       done += (await target.write(piece, done, bytesRead - done, at + done)).bytesWritten
+    reply({ kind: 'piece' })
     at += bytesRead
     unsynced += bytesRead
     if (unsynced < SYNC_EVERY_BYTES) continue
@@ -43,10 +70,8 @@ async function copyPieces(source: FileHandle, target: FileHandle): Promise<void>
   }
 }
 
-try {
-  for (const paths of JSON.parse(process.argv[2] ?? '[]') as CopiedPath[]) await copyFile(paths)
-} catch (error) {
-  const { code, message } = error as NodeJS.ErrnoException
-  process.stdout.write(JSON.stringify({ code, message }))
-  process.exitCode = 1
-}
+process.on('message', (paths: readonly CopiedPath[]) => {
+  copyFiles(paths).catch(({ code, message }: NodeJS.ErrnoException) => reply({ kind: 'failed', code, message }))
+})
+// The server has ended.
+process.on('disconnect', () => process.exit())

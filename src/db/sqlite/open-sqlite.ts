@@ -54,7 +54,7 @@ export async function openSqlite({ path, synchronous = 'full', onDeath }: Sqlite
       const failures = (await channel.ask({ kind: 'each', groups })) as (PackedError | undefined)[]
       return failures.map((failure) => failure && unpackError(failure, path))
     },
-    archiveLog: (step) => channel.ask({ kind: 'archive', step }),
+    archiveLog: (step) => channel.ask({ kind: 'archive', step }) as Promise<number>,
     close() {
       isClosing = true
       return channel.close()

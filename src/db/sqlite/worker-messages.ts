@@ -47,6 +47,6 @@ export type WorkerReply =
   | {
       readonly id: number
       readonly kind: 'done'
-      readonly value: string | SqlRow[] | number[] | (PackedError | undefined)[] | null
+      readonly value: string | number | SqlRow[] | number[] | (PackedError | undefined)[] | null
     }
   | { readonly id: number; readonly kind: 'failed'; readonly failure: PackedError }

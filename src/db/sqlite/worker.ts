@@ -1,4 +1,4 @@
-import { copyFileSync, statSync } from 'node:fs'
+import { constants, copyFileSync, statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../../lib/types.ts'
 import {
@@ -42,8 +42,7 @@ function perform(driver: SqliteDriver, task: WorkerTask) {
     case 'each':
       return inTransaction(driver, () => runEach(driver, task.groups))
     case 'archive':
-      archiveLog(driver, task.step)
-      return null
+      return archiveLog(driver, task.step)
     case 'close':
       driver.close()
       return null
@@ -61,32 +60,33 @@ let archive: LogArchive | undefined
 interface LogArchive {
   readonly into: string
   parts: number
-  /** Something is missing in the archive: the disk it is on was full. */
+  /** Something is missing in the archive: the disk was full. */
   failure?: unknown
 }
 
 /**
  * A copy of a file that is written meanwhile is not of one moment; with all that left the log meanwhile, in order, it is. So
- * every checkpoint is preceded by a copy of the log, here, where nothing is committed in between.
+ * every checkpoint is preceded by a copy of the log, here, where nothing is committed in between. Returns how many copies there
+ * are. They are on the disk of the file: another one that hangs would hold up every commit.
  */
-function archiveLog(driver: SqliteDriver, step: ArchiveStep): void {
+function archiveLog(driver: SqliteDriver, step: ArchiveStep): number {
   switch (step.kind) {
     case 'begin':
       driver.all('PRAGMA wal_autocheckpoint = 0', [])
       driver.all(EMPTY_LOG, [])
       archive = { into: step.into, parts: 0 }
-      return
+      return 0
     case 'cut':
       if (archive === undefined) throw new Error('The log is not archived')
       tryToCutLog(driver, archive)
       if (archive.failure !== undefined) throw archive.failure
-      return
+      return archive.parts
     case 'end':
       archive = undefined
       driver.all(`PRAGMA wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`, [])
-      return
+      return 0
     default:
-      assertNever(step)
+      return assertNever(step)
   }
 }
 
@@ -96,7 +96,7 @@ function tryToCutLog(driver: SqliteDriver, archive: LogArchive): void {
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return
   archive.parts += 1
   try {
-    copyFileSync(log, `${archive.into}${archive.parts}`)
+    copyFileSync(log, `${archive.into}${archive.parts}`, constants.COPYFILE_FICLONE)
   } catch (error) {
     archive.failure ??= error
   }

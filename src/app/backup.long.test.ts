@@ -161,6 +161,32 @@ describe('db restore', () => {
     expect(readFileSync(join(place, 'restored', 'ledger.db')).equals(before)).toBe(true)
   })
 
+  it('overwrites nothing that a server has created while the files were copied', async () => {
+    const to = copyOfBackup()
+    const terminal = createTestTerminal()
+    const created = join(place, 'restored', 'content.db')
+    const context = {
+      ...{
+        environment: { HOME: folder },
+        cwd: place,
+        program: 'millrace',
+        faults: { take: () => () => {} },
+        endServer() {},
+      },
+      terminal: {
+        ...terminal,
+        err(text: string) {
+          terminal.err(text)
+          if (text.startsWith('Recording')) writeFileSync(created, 'of a server')
+        },
+      },
+    }
+    expect(await runMain(context, ['db', 'restore', '--data', 'restored', '--from', to])).toBe(1)
+    expect(terminal.emitted.err).toContain('overwrites nothing')
+    expect(readFileSync(created, 'utf8')).toBe('of a server')
+    expect(readdirSync(join(place, 'restored'))).toEqual(['content.db'])
+  })
+
   it.each([
     ['a changed byte', (to: string) => appendFileSync(join(to, 'content.db'), 'x'), 'content.db is not what it was'],
     [

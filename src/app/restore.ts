@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { appendFile, open, readFile, rename, rm, statfs } from 'node:fs/promises'
+import { appendFile, link, open, readFile, rename, rm, statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Kysely } from 'kysely'
@@ -66,8 +66,11 @@ export async function restoreLedger(
     onStep('Recording the restore')
     await record(services, unfinished(data, 'ledger.db'), { folder, manifest })
     // In this order: without ledger.db nothing starts on the other files.
+    if (await isServed(data)) throw new RestoreRefused(`A server has started meanwhile on ${data}. Stop it first.`)
+    const taken = whyNotEmpty(data)
+    if (taken !== undefined) throw new RestoreRefused(taken)
     for (const name of [...FILES_OF_BACKUP].reverse())
-      if (existsSync(unfinished(data, name))) await rename(unfinished(data, name), join(data, name))
+      if (existsSync(unfinished(data, name))) await placeNew(unfinished(data, name), join(data, name))
     await syncFolder(data)
     const warnings = await warningsOf(folder, data, manifest)
     await noteRestore(services, folder, data)
@@ -87,6 +90,23 @@ class RestoreRefused extends Error {
 }
 
 const unfinished = (data: string, name: string): string => join(data, `${name}.restoring`)
+
+/** Some file systems, such as FAT, have no second names. */
+const HAS_NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+/** Gives a file its name, unless there is one of that name: a server that has just started owns it. */
+async function placeNew(from: string, to: string): Promise<void> {
+  const taken = () => new RestoreRefused(`${to} has come to be meanwhile: a restore overwrites nothing.`)
+  try {
+    await link(from, to)
+    await rm(from)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' || (HAS_NO_LINKS.has(code) && existsSync(to))) throw taken()
+    if (!HAS_NO_LINKS.has(code)) throw error
+    await rename(from, to)
+  }
+}
 
 /** Files of other programs may be there, such as the configuration. */
 function whyNotEmpty(data: string): string | undefined {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
@@ -176,6 +176,25 @@ it('fails when a log cannot be archived, and the file goes on', async () => {
   await store.atomic([{ sql: ADD, rows: [[2, filler]] }])
   await close()
   expect(await readSteps(from, 'first.db')).toEqual([1, 2])
+})
+
+it('archives nothing of a large write that was rolled back', async () => {
+  const { from, files, close } = await openTwo()
+  const [{ store }] = files
+  const rows = Array.from({ length: 400 }, (_, index) => [index + 100, filler])
+  // More than fits into the memory of SQLite, so that it is in the log already when the last row fails.
+  const fail = () => expect(store.atomic([{ sql: ADD, rows: [...rows, [100, filler]] }])).rejects.toThrow('UNIQUE')
+  await store.archiveLog!({ kind: 'begin', into: join(from, 'log-') })
+  await store.atomic([{ sql: ADD, rows: [[1, filler]] }])
+  await fail()
+  expect(statSync(join(from, 'first.db-wal')).size).toBeGreaterThan(1024 * 1024)
+  expect(await store.archiveLog!({ kind: 'cut' })).toBe(1)
+  expect(readLog(readFileSync(join(from, 'log-1')), 'it').pages.length).toBeLessThan(20)
+  await fail()
+  expect(await store.archiveLog!({ kind: 'cut' })).toBe(1)
+  expect(readdirSync(from)).not.toContain('log-2')
+  await close()
+  expect(await readSteps(from, 'first.db')).toEqual([1])
 })
 
 it('refuses a log with a changed byte, with a cut frame, and one that ends within a commit', async () => {

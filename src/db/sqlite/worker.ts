@@ -1,4 +1,4 @@
-import { constants, copyFileSync, statSync } from 'node:fs'
+import { constants, copyFileSync, statSync, truncateSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../../lib/types.ts'
 import {
@@ -54,6 +54,9 @@ function perform(driver: SqliteDriver, task: WorkerTask) {
 /** Moves committed pages from the log into the file. */
 const CHECKPOINT = /^PRAGMA wal_checkpoint/
 const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)'
+/** https://www.sqlite.org/fileformat2.html#walformat */
+const LOG_HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
 
 let archive: LogArchive | undefined
 
@@ -94,11 +97,18 @@ function archiveLog(driver: SqliteDriver, step: ArchiveStep): number {
 function tryToCutLog(driver: SqliteDriver, archive: LogArchive): void {
   const log = `${path}-wal`
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return
-  archive.parts += 1
-  try {
-    copyFileSync(log, `${archive.into}${archive.parts}`, constants.COPYFILE_FICLONE)
-  } catch (error) {
-    archive.failure ??= error
+  // After the last commit there may be pages of a large transaction that was rolled back.
+  const [committed] = driver.all('PRAGMA wal_checkpoint(PASSIVE)', []) as { log: number }[]
+  const [page] = driver.all('PRAGMA page_size', []) as { page_size: number }[]
+  if (committed!.log > 0) {
+    archive.parts += 1
+    try {
+      const part = `${archive.into}${archive.parts}`
+      copyFileSync(log, part, constants.COPYFILE_FICLONE)
+      truncateSync(part, LOG_HEADER_BYTES + committed!.log * (FRAME_HEADER_BYTES + page!.page_size))
+    } catch (error) {
+      archive.failure ??= error
+    }
   }
   driver.all(EMPTY_LOG, [])
 }

@@ -1,5 +1,7 @@
 import {
   appendFileSync,
+  chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -125,6 +127,25 @@ describe('db backup', () => {
     expect(exit).toBe(1)
     expect(answer.error.message).toContain('pg_basebackup')
   })
+})
+
+describe.skipIf(process.getuid?.() !== 0)('as root, for a service of another user', () => {
+  const owners = (at: string) => new Set(['.', ...readdirSync(at)].map((name) => statSync(join(at, name)).uid))
+
+  it('makes a backup and a data folder that this user can read', async () => {
+    const to = copyOfBackup()
+    chownSync(place, 4242, 4242)
+    expect((await run(`db restore --data restored --from ${to}`)).exit).toBe(0)
+    expect(owners(join(place, 'restored'))).toEqual(new Set([4242]))
+    expect((await run(`db backup --data restored --to ${join(folder, 'of-other-user')}`)).exit).toBe(0)
+    expect(owners(join(folder, 'of-other-user'))).toEqual(new Set([4242]))
+  })
+})
+
+it.skipIf(process.getuid?.() === 0)('says that a backup may not be read', async () => {
+  const to = copyOfBackup()
+  chmodSync(join(to, 'backup.json'), 0o000)
+  expect((await run(`db restore --data restored --from ${to}`)).answer.error.message).toContain('EACCES')
 })
 
 describe('db restore', () => {

@@ -29,7 +29,7 @@ import { openSqlite } from '../db/sqlite/open-sqlite.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import { verifyLedgerState } from '../ledger/verify.ts'
 import type { Clock } from '../lib/clock.ts'
-import { syncFolder, whyNotWritten, writeDurably } from '../lib/files.ts'
+import { giveTo, ownerFor, syncFolder, whyNotWritten, writeDurably } from '../lib/files.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { AccountId, RequestId } from '../model/ids.ts'
 import { type Keyring, loadKeyring } from './key-ring.ts'
@@ -113,6 +113,8 @@ export async function backUpLedger(
       files: await sumFiles(folder),
     }
     await writeDurably(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+    const names = await readdir(folder)
+    await giveTo(await ownerFor(source.data), [...names.map((name) => join(folder, name)), folder])
     await syncFolder(folder)
     await rename(folder, target)
     await syncFolder(dirname(target))
@@ -259,7 +261,10 @@ export async function readManifest(folder: string): Promise<ManifestRead> {
     const read = manifestSchema.safeParse(JSON.parse(await readFile(path, 'utf8')))
     if (read.success) return { kind: 'read', manifest: read.data }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR') {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EACCES')
+      return { kind: 'refused', message: `${path} may not be read by this user (EACCES). Run this as its owner.` }
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
       const what = folder.includes('.partial-') ? ' It is an unfinished one.' : ''
       return { kind: 'refused', message: `${folder} is not a backup: it has no ${MANIFEST}.${what}` }
     }

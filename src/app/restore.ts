@@ -16,7 +16,7 @@ import { isNewest, isOlder } from '../db/sqlite/migrate.ts'
 import { openSqlite } from '../db/sqlite/open-sqlite.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
-import { makeDataFolder, syncFolder, whyNotWritten } from '../lib/files.ts'
+import { giveTo, makeDataFolder, ownerFor, syncFolder, whyNotWritten } from '../lib/files.ts'
 import { type BackupManifest, FILES_OF_BACKUP, readManifest } from './backup.ts'
 import { hasLedger } from './data-folder.ts'
 import { loadKeyring } from './key-ring.ts'
@@ -59,12 +59,15 @@ export async function restoreLedger(
   const why = whyNotEmpty(data) ?? (await whyUnreadable(config, manifest))
   if (why !== undefined) return refused(EXIT.failure, why)
   try {
+    const owner = await ownerFor(data)
     await makeDataFolder(data)
     await refuseFullDisk(data, manifest)
     onStep('Copying')
     for (const file of manifest.files) await copyVerified(folder, data, file)
     onStep('Recording the restore')
     await record(services, unfinished(data, 'ledger.db'), { folder, manifest })
+    const copied = FILES_OF_BACKUP.map((name) => unfinished(data, name)).filter((path) => existsSync(path))
+    await giveTo(owner, [data, ...copied])
     // In this order: without ledger.db nothing starts on the other files.
     if (await isServed(data)) throw new RestoreRefused(`A server has started meanwhile on ${data}. Stop it first.`)
     const taken = whyNotEmpty(data)

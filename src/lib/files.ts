@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, renameSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { existsSync, renameSync, type Stats } from 'node:fs'
+import { lchown, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /** Makes the names in a folder durable. Without it a power cut may lose a new file whose bytes were synced. */
@@ -84,6 +84,23 @@ export async function writePrivately(path: string, text: string): Promise<void> 
     await rm(temporary, { force: true })
     throw error
   }
+}
+
+type Owner = Pick<Stats, 'uid' | 'gid'>
+
+/** For root, whose a new file at a path has to be: of the user of the service that will read it. Undefined for other users. */
+export async function ownerFor(path: string): Promise<Owner | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  for (let at = resolve(path); ; at = dirname(at)) {
+    const found = await stat(at).catch(() => undefined)
+    if (found !== undefined || at === dirname(at)) return found
+  }
+}
+
+/** Follows no link, because the owner may have put one there. */
+export async function giveTo(owner: Owner | undefined, paths: readonly string[]): Promise<void> {
+  if (owner === undefined) return
+  for (const path of paths) await lchown(path, owner.uid, owner.gid)
 }
 
 /** Why a path cannot be written; undefined for an unknown error code. */

@@ -118,7 +118,7 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   if (quarantinedBefore.length > 0) {
     notices.push({ message: `Set aside earlier, and not used: ${quarantinedBefore.join(', ')}.`, facts: {} })
   }
-  const operations = operationsOf(services, options)
+  const operations = operationsOf(services, options, closing)
   if (database.kind === 'postgres' && options.purpose === 'server') {
     closing.add(await database.listen((signals) => applySignals(operations, signals)))
   }
@@ -495,7 +495,7 @@ async function openPeople(
 }
 
 /** The services of the operator's and the owner's use cases, with the command line as actor. */
-function operationsOf(services: Services, options: AppOptions): App['operations'] {
+function operationsOf(services: Services, options: AppOptions, closing: Closing): App['operations'] {
   const { clock, random, ledger, rules, health, estimateErrors, callers, people, countedInputs } = services
   const { database, content, keyring } = services
   const pepper = apiKeyPepper(keyring)
@@ -517,7 +517,7 @@ function operationsOf(services: Services, options: AppOptions): App['operations'
     ledgerClock: clock,
     files: { ledger: database.file, content },
     usage: services.usage,
-    ...(database.kind === 'sqlite' ? createFileWork(services, database, options) : {}),
+    ...(database.kind === 'sqlite' ? createFileWork(services, database, options, closing) : {}),
     forgetAll() {
       callers.forgetAll()
       people.sessions.forgetAll()

@@ -5,10 +5,11 @@ import { done, type Outcome, refuseOperation } from '../admin/outcome.ts'
 import type { BackupCopy, BackupPoint, FileCheck } from '../admin/services.ts'
 import { isoTime } from '../admin/values.ts'
 import { configPathOf } from '../config/load-config.ts'
-import { copyOpenFiles, UnfitDisk } from '../db/backup.ts'
+import { CopyGivenUp, copyOpenFiles } from '../db/backup.ts'
 import type { Database } from '../db/open-database.ts'
 import { openSettleJournal } from '../db/settle-journal.ts'
 import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
+import { type Closing, pauseIdly } from '../lib/async.ts'
 import { syncFile, syncFolder, whyNotWritten } from '../lib/files.ts'
 import type { AppOptions, Services } from './app.ts'
 
@@ -18,7 +19,12 @@ type FileServices = Pick<Services, 'config' | 'content' | 'keyring' | 'clock'>
  * What reads the database files whole: their check, and the copy for a backup. One at a time, because each of them decides when
  * the log of a file is emptied. PostgreSQL has tools of its own for both.
  */
-export function createFileWork(services: FileServices, database: Database, { settings }: Pick<AppOptions, 'settings'>) {
+export function createFileWork(
+  services: FileServices,
+  database: Database,
+  { settings }: Pick<AppOptions, 'settings'>,
+  closing: Closing,
+) {
   const { data } = services.config.storage
   const files = [
     { name: 'ledger.db', path: join(data, 'ledger.db'), store: database.file },
@@ -30,6 +36,12 @@ export function createFileWork(services: FileServices, database: Database, { set
     last = mine.catch(() => {})
     return mine
   }
+  let copying: Promise<unknown> | undefined
+  const stopping = new AbortController()
+  closing.add(async () => {
+    stopping.abort(new CopyGivenUp('The server stops.'))
+    await Promise.race([copying, pauseIdly(CLEANING_MS)])
+  })
   return {
     checkFiles: () =>
       inTurn(async () => {
@@ -38,15 +50,30 @@ export function createFileWork(services: FileServices, database: Database, { set
           checks.push({ file: name, report: await checkIntegrity(store, path) })
         return checks
       }),
-    copyFiles: (request: BackupCopy) =>
-      inTurn(() => copyLedger({ ...services, database, files, config: configPathOf(settings) ?? null }, request)),
+    /** A second one would wait for as long as the disk of the first hangs. */
+    async copyFiles(request: BackupCopy): Promise<Outcome<BackupPoint>> {
+      if (copying !== undefined) return refuseOperation('backup_refused', 'A backup is running. Wait for its end.')
+      const copy: typeof copyOpenFiles = (copied) => inTurn(() => copyOpenFiles({ ...copied, signal: stopping.signal }))
+      const config = configPathOf(settings) ?? null
+      const outcome = copyLedger({ ...services, database, files, config, copy }, request)
+      copying = outcome
+        .catch(() => {})
+        .finally(() => {
+          copying = undefined
+        })
+      return outcome
+    },
   }
 }
+
+/** How long a stop waits until what a backup has written is deleted. Its disk may hang. */
+const CLEANING_MS = 5000
 
 interface CopyServices extends Pick<FileServices, 'keyring' | 'clock'> {
   readonly database: Database
   readonly files: Parameters<typeof copyOpenFiles>[0]['files']
   readonly config: string | null
+  readonly copy: typeof copyOpenFiles
 }
 
 /** Copies everything that a restored server needs into a new folder. A copy that fails is deleted. */
@@ -65,7 +92,7 @@ async function copyLedger(services: CopyServices, request: BackupCopy): Promise<
     return done(await copyInto(services, data, request))
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
-    if (error instanceof UnfitDisk) return refuseOperation('backup_refused', error.message)
+    if (error instanceof CopyGivenUp) return refuseOperation('backup_refused', error.message)
     const why = whyNotWritten(error)
     if (why === undefined) throw error
     return refuseOperation('backup_refused', `${folder} cannot be written: ${why}.`)
@@ -88,11 +115,11 @@ async function isInside(folder: string, data: string): Promise<boolean | undefin
 }
 
 async function copyInto(
-  { database, files, keyring, clock, config }: CopyServices,
+  { database, files, keyring, clock, config, copy }: CopyServices,
   data: string,
   { folder, key_ring: withKeyring }: BackupCopy,
 ): Promise<BackupPoint> {
-  const { records, takenAt } = await copyOpenFiles({
+  const { records, takenAt } = await copy({
     files,
     into: folder,
     atPoint: async () => {

@@ -131,6 +131,17 @@ it.skipIf(process.platform === 'win32')(
   },
 )
 
+it('gives a copy up when it is told to', async () => {
+  const { from, files, close } = await openTwo()
+  const stopping = new AbortController()
+  const copying = copyOpenFiles({ files, into: newFolder(), atPoint: async () => {}, signal: stopping.signal })
+  stopping.abort(new Error('The server stops.'))
+  await expect(copying).rejects.toThrow('The server stops.')
+  expect((await files[0].store.all('PRAGMA wal_autocheckpoint', []))[0]).toEqual({ wal_autocheckpoint: 1000 })
+  await close()
+  expect(readdirSync(from).sort()).toEqual(['first.db', 'second.db'])
+})
+
 it('archives what a checkpoint of another caller takes out of the log', async () => {
   const { files, close } = await openTwo()
   const [{ store }] = files

@@ -28,12 +28,13 @@ interface CopyRequest<AtPoint> {
   readonly into: string
   /** Called at the one moment that the copy is of. What it asks for synchronously is of the same moment. */
   readonly atPoint: () => Promise<AtPoint>
+  readonly signal?: AbortSignal
   readonly stalledAfterMs?: number
 }
 
-/** The disk of the backup would be full, or almost, or it is too slow. */
-export class UnfitDisk extends Error {
-  override readonly name = 'UnfitDisk'
+/** The copy is given up, such as for a disk that is full or too slow. The message is for the operator. */
+export class CopyGivenUp extends Error {
+  override readonly name = 'CopyGivenUp'
 }
 
 /** As much as SQLite lets its log grow to before it empties it. Copying it blocks the worker for a few milliseconds. */
@@ -57,10 +58,11 @@ export async function copyOpenFiles<AtPoint>({
   files,
   into,
   atPoint,
+  signal,
   stalledAfterMs = STALLED_AFTER_MS,
 }: CopyRequest<AtPoint>): Promise<AtPoint> {
   for (const { path } of files) deleteParts(path)
-  const copier = startCopier(stalledAfterMs)
+  const copier = startCopier(stalledAfterMs, signal)
   try {
     const found = await whileArchived(files, async () => {
       copier.send(files.map(({ name, path }) => ({ from: path, to: join(into, name), isMoved: false })))
@@ -69,7 +71,7 @@ export async function copyOpenFiles<AtPoint>({
         const full = files.filter(({ path }) => bytesOf(`${path}-wal`) >= LOG_BYTES)
         if (full.length === 0) continue
         if (waitingBytes() > WAITING_BYTES_MAX)
-          throw new UnfitDisk(
+          throw new CopyGivenUp(
             'The disk of the backup is slower than what the server writes meanwhile. Use another one.',
           )
         await cut(full)
@@ -136,7 +138,7 @@ function archive(store: SqlStore, step: Parameters<NonNullable<SqlStore['archive
 
 type Copier = ReturnType<typeof startCopier>
 
-function startCopier(stalledAfterMs: number) {
+function startCopier(stalledAfterMs: number, signal: AbortSignal | undefined) {
   const child = spawn(process.execPath, [COPIER], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {} })
   if (child.pid !== undefined) beNice(child.pid)
   let open = 0
@@ -162,10 +164,11 @@ function startCopier(stalledAfterMs: number) {
     /** Whether all that was sent is copied. Waits a little, and throws when nothing more will come. */
     async hasCopied(): Promise<boolean> {
       await pause(LOOK_MS)
+      signal?.throwIfAborted()
       if (failure !== undefined) throw failure
       looksWithoutReply += 1
       if (open > 0 && looksWithoutReply * LOOK_MS >= stalledAfterMs)
-        throw new UnfitDisk(
+        throw new CopyGivenUp(
           `The disk of the backup has taken nothing for ${Math.round(stalledAfterMs / 1000)} seconds.`,
         )
       return open === 0
@@ -184,7 +187,7 @@ function copyFailure(reply: Extract<CopierReply, { kind: 'no-room' | 'failed' }>
     return Object.assign(new Error(`The files could not be copied: ${reply.message}`), { code: reply.code })
   }
   const mebibytes = (bytes: number) => Math.ceil(bytes / 1024 / 1024)
-  return new UnfitDisk(
+  return new CopyGivenUp(
     `The disk of the backup has ${mebibytes(reply.freeBytes)} MiB left, and ${mebibytes(reply.neededBytes)} MiB are needed.`,
   )
 }

@@ -254,7 +254,7 @@ type ManifestRead =
   | { readonly kind: 'read'; readonly manifest: BackupManifest }
   | { readonly kind: 'refused'; readonly message: string }
 
-/** The manifest of a folder that somebody says is a backup. */
+/** The manifest of a folder that may be a backup. */
 export async function readManifest(folder: string): Promise<ManifestRead> {
   const path = join(folder, MANIFEST)
   try {

@@ -180,7 +180,7 @@ function createUpstreams() {
       let id = prefix.replace(/_/g, '-')
       for (let count = 2; taken.has(id); count++) id = `${prefix.replace(/_/g, '-')}-${count}`
       taken.add(id)
-      // An OpenAI-compatible server of somebody else speaks Chat Completions for sure.
+      // Every OpenAI-compatible server of another vendor speaks Chat Completions.
       const isOther = prefix === 'openai' && address !== undefined && !address.startsWith('https://api.openai.com/')
       const wire = isOther ? 'chat' : provider.wire
       const dialect = isOther ? 'generic' : provider.dialect

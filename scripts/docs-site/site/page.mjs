@@ -8,7 +8,7 @@ const status = document.querySelector('#found-count')
 const site = new URL(document.documentElement.dataset.site, location.href)
 
 let search
-/** The index is loaded when somebody searches, and not again after a failure until they type on. */
+/** The index is loaded with the first search. After a failure the next letter tries again. */
 const loadSearch = () =>
   (search ??= fetch(new URL('search.json', site))
     .then((response) => response.json())

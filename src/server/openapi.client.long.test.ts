@@ -17,7 +17,7 @@ export const created: Sent<paths['/admin/v1/keys']['post']> = { account: 'ann@ex
 export const chat: Sent<paths['/v1/chat/completions']['post']> = { model: 'demo', messages: [], temperature: 1 }
 export const query: paths['/admin/v1/accounts']['get']['parameters']['query'] = { limit: 10, search: 'ann' }
 export const secretOf = (answer: Answer<paths['/admin/v1/keys']['post']>): string => answer.secret
-export const balanceOf = (account: Answer<paths['/admin/v1/accounts/{account}']['get']>): string => account.wallet.balance
+export const balanceOf = (account: Answer<paths['/admin/v1/accounts/{account}']['get']>): string | undefined => account.wallet?.balance
 `
 
 describe('a client that is generated from openapi.json', () => {

@@ -84,6 +84,7 @@ async function person(server: TestServer, wallet: TestAccount) {
     await openBrowser(server, 'other@example.com').send('POST /session', {
       body: { email: 'other@example.com', password: `wrong ${tries}` },
     })
+  await server.operate('admin-keys.create', { name: 'CI', scopes: ['usage:read'] })
   await server.operate('people.invite', { email: 'operator@example.com', role: 'operator' })
   return owner
 }

@@ -52,7 +52,6 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
 interface Lane {
   readonly upstream: string
   readonly model: string
-  readonly dialect: string
   readonly priority: number
   readonly weight: number
 }
@@ -140,7 +139,7 @@ function convertEntry({ entry, place, notes, upstreams, models }: EntryToConvert
   if (isTwice) notes.push(`${place} (${name}) repeats ${full} with the same credential and was left out.`)
   else {
     model.lanes.push({
-      ...{ upstream, model: rest, dialect: provider.dialect },
+      ...{ upstream, model: rest },
       priority: wholeOf(params.order) ?? 1,
       weight: wholeOf(params.weight) ?? 1,
     })

@@ -123,9 +123,9 @@ it.skipIf(!canCopy)(
     const again = await openTurn({ url }, key, { headers: once, words: 'count to 12' })
     await again.ended
     expect(again.text()).toBe(kept.text())
-    const anew = await openTurn({ url }, key, { words: 'count to 5' })
-    await anew.ended
-    expect(anew.text()).toContain('[DONE]')
+    const later = await openTurn({ url }, key, { words: 'count to 5' })
+    await later.ended
+    expect(later.text()).toContain('[DONE]')
     // Requests that were open end once the leases of the former nodes are over.
     await until(async () => (await queryCopy(`${RECEIPTS} WHERE state = 'open'`)).length === 0)
     expect((await queryCopy(RECEIPTS)).length).toBe(copied.length + 1)

@@ -57,6 +57,12 @@ setClientHooks({
     cancelPasswordPrompt()
     leavePage(signInAddress(href))
   },
+  secondFactorNeeded: () => {
+    const { pathname, href } = router.state.location
+    if (pathname === '/second-step') return
+    cancelPasswordPrompt()
+    leavePage(signInAddress(href, '/second-step'))
+  },
 })
 
 /** A top-level await would deadlock: the message files import this module's chunk. */
@@ -67,6 +73,7 @@ async function start() {
   // Pages set their own title.
   document.querySelector('title')?.remove()
   document.getElementById('not-loaded')?.remove()
+  document.adoptedStyleSheets = []
   createRoot(document.getElementById('root') as HTMLElement, { onCaughtError: reportUnlessShown }).render(
     <StrictMode>
       <MessagesProvider>
@@ -89,5 +96,6 @@ function reportUnlessShown(error: unknown): void {
 start().catch((error: unknown) => {
   const notLoaded = document.getElementById('not-loaded')
   if (notLoaded) notLoaded.hidden = false
+  document.getElementById('first-frame')?.remove()
   throw error
 })

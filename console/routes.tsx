@@ -9,6 +9,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { CONSOLE_BASE } from './lib/api-client.ts'
 import { partLost } from './lib/console-problem.ts'
 import type { LazyBundle } from './messages/catalogue.ts'
 import { loadMessages } from './messages/loading.ts'
@@ -60,13 +61,34 @@ const setUp = createRoute({
   component: lazyPage(['people'], () => import('./pages/sign-in/SetUpPage.tsx'), 'SetUpPage'),
 })
 
-/** Redirects to the sign-in, and from there back to the requested page. */
+const confirmed = createRoute({
+  getParentRoute: () => root,
+  path: '/confirmed',
+  validateSearch: landingOf,
+  component: lazyPage(['people'], () => import('./pages/sign-in/ConfirmedPage.tsx'), 'ConfirmedPage'),
+})
+
+const secondStep = createRoute({
+  getParentRoute: () => root,
+  path: '/second-step',
+  validateSearch: landingOf,
+  beforeLoad: async ({ context }) => {
+    const { person, second_factor } = await context.client.ensureQueryData(sessionQuery)
+    if (person === null) throw redirect({ to: '/sign-in', replace: true })
+    if (second_factor === null) throw redirect({ to: homeOf(person), replace: true })
+  },
+  component: lazyPage(['people', 'settings'], () => import('./pages/settings/SecondStepPage.tsx'), 'SecondStepPage'),
+})
+
+/** Redirects to the sign-in or to the second step, and from there back to the requested page. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
   beforeLoad: async ({ context, location }) => {
-    const { person } = await context.client.ensureQueryData(sessionQuery)
-    if (person === null) throw redirect({ to: '/sign-in', search: landingOf({ next: location.href }), replace: true })
+    const { person, second_factor } = await context.client.ensureQueryData(sessionQuery)
+    const search = landingOf({ next: location.href })
+    if (person === null) throw redirect({ to: '/sign-in', search, replace: true })
+    if (second_factor !== null) throw redirect({ to: '/second-step', search, replace: true })
     return { person }
   },
   component: Shell,
@@ -111,29 +133,60 @@ const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', compone
  */
 const pages = [
   overview,
-  page('/keys', ['keys'], () => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
-  page('/keys/$key', ['audit', 'keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
-  page('/wallet', ['wallet'], () => import('./pages/wallet/WalletPage.tsx'), 'WalletPage'),
-  page('/plan', ['plan'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
+  page('/keys', ['caps', 'keys'], () => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
+  page('/keys/$key', ['audit', 'caps', 'keys'], () => import('./pages/keys/KeyPage.tsx'), 'KeyPage'),
+  page('/wallet', ['payments', 'wallet'], () => import('./pages/wallet/WalletPage.tsx'), 'WalletPage'),
+  page('/plan', ['payments', 'plan'], () => import('./pages/plan/PlanPage.tsx'), 'PlanPage'),
   page('/usage', ['usage'], () => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
   page('/requests', [], () => import('./pages/requests/RequestsPage.tsx'), 'RequestsPage'),
   page('/requests/$request', ['receipt'], () => import('./pages/requests/RequestPage.tsx'), 'RequestPage'),
   page('/models', ['models'], () => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
   page('/playground', ['playground'], () => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
   page('/connect', ['connect'], () => import('./pages/connect/ConnectPage.tsx'), 'ConnectPage'),
+  page('/reference', ['connect'], () => import('./pages/connect/ReferencePage.tsx'), 'ReferencePage'),
+  page('/members', ['members'], () => import('./pages/members/MembersPage.tsx'), 'MembersPage'),
+  page('/notices', ['notices'], () => import('./pages/notices/NoticesPage.tsx'), 'NoticesPage'),
+  page(
+    '/members/$person',
+    ['caps', 'keys', 'members', 'teams'],
+    () => import('./pages/members/MemberPage.tsx'),
+    'MemberPage',
+  ),
+  page('/teams', ['caps', 'teams'], () => import('./pages/teams/TeamsPage.tsx'), 'TeamsPage'),
+  page('/teams/$team', ['caps', 'keys', 'teams'], () => import('./pages/teams/TeamPage.tsx'), 'TeamPage'),
   page('/audit', ['audit'], () => import('./pages/audit/AuditPage.tsx'), 'AuditPage'),
   page('/settings', ['people', 'settings'], () => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage'),
+  page('/invoice', ['reports'], () => import('./pages/invoice/InvoicePage.tsx'), 'InvoicePage'),
+  page(
+    '/operate/overview',
+    ['reports'],
+    () => import('./pages/operate/reports/ServerOverviewPage.tsx'),
+    'ServerOverviewPage',
+  ),
+  page(
+    '/operate/accounts/$account/invoice',
+    ['reports'],
+    () => import('./pages/invoice/InvoicePage.tsx'),
+    'OperatorInvoicePage',
+  ),
   page('/operate/accounts', ['accounts'], () => import('./pages/operate/accounts/AccountsPage.tsx'), 'AccountsPage'),
   page(
     '/operate/accounts/$account',
-    ['accounts'],
+    ['accounts', 'members', 'reports'],
     () => import('./pages/operate/accounts/AccountPage.tsx'),
     'AccountPage',
   ),
   page('/operate/codes', ['operator'], () => import('./pages/operate/CodesPage.tsx'), 'CodesPage'),
+  page('/operate/payments', ['payments'], () => import('./pages/operate/PaymentsPage.tsx'), 'PaymentsPage'),
   page('/operate/plans', ['operator'], () => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
-  page('/operate/lanes', ['operator'], () => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
-  page('/operate/requests', ['operator'], () => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
+  page('/operate/managed', ['managed'], () => import('./pages/operate/managed/ManagedPage.tsx'), 'ManagedPage'),
+  page('/operate/lanes', ['operator', 'receipt'], () => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
+  page(
+    '/operate/requests',
+    ['reports'],
+    () => import('./pages/operate/reports/AllRequestsPage.tsx'),
+    'AllRequestsPage',
+  ),
   page(
     '/operate/requests/$request',
     ['operator', 'receipt'],
@@ -145,12 +198,12 @@ const pages = [
   elsewhere,
 ] as const
 
-const routeTree = root.addChildren([signIn, setUp, inside.addChildren(pages)])
+const routeTree = root.addChildren([signIn, setUp, confirmed, secondStep, inside.addChildren(pages)])
 
 export const createConsoleRouter = (client: QueryClient) =>
   createRouter({
     routeTree,
-    basepath: '/console',
+    basepath: CONSOLE_BASE,
     context: { client },
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0,

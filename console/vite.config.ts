@@ -7,6 +7,8 @@ import { defineConfig, minifySync, type Plugin } from 'vite'
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 const PLACE = '<!-- before app -->'
+const BEHIND_FRAME = '<!-- after the frame -->'
+const STYLES = /\n\s*(<link rel="stylesheet"[^>]*>)/
 
 /**
  * The theme must be set before the first paint and the error handler before the app, so a small classic script blocks
@@ -27,7 +29,14 @@ function scriptBeforeApp(): Plugin {
         const file = Object.keys(bundle).find((name) => /before-app-[\w-]+\.js$/.test(name))
         if (file === undefined || !html.includes(PLACE))
           throw new Error('the page has no place for the script before the app')
-        return html.replace(PLACE, `<script src="/console/${file}"></script>`)
+        // In the head they would hold up the first paint; behind the frame they only hold up what follows.
+        const styles = STYLES.exec(html)?.[1]
+        if (styles === undefined || !html.includes(BEHIND_FRAME))
+          throw new Error('the page has no styles, or no place for them')
+        return html
+          .replace(STYLES, '')
+          .replace(BEHIND_FRAME, styles)
+          .replace(PLACE, `<script src="/console/${file}"></script>`)
       },
     },
   }
@@ -38,7 +47,8 @@ const partsOfFolder = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-par
 const KIT =
   /\/node_modules\/|\/src\/lib\/|\/console\/((main|routes)\.tsx$|(lib|queries|shell)\/|ui\/[^/]+$|messages\/(?!en|de)[^/]+$)/
 /** Loaded with the pages that use them. */
-const ON_FEW_PAGES = /\/(@radix-ui\/react-(popover|tabs)\/|ui\/(Popover|Tabs)\.)/
+const ON_FEW_PAGES =
+  /\/(@radix-ui\/react-(popover|tabs)\/|lib\/(passkeys|qr-code|read-server-events)\.|queries\/passkeys\.|shell\/(CommandPalette|PasswordForm)\.|queries\/notices\.|queries\/teams\.|ui\/(InvitationLink|NewPasswordField|PasskeyButton|Picker|Popover|RoleField|Tabs)\.)/
 
 /**
  * One chunk holds what most pages need: split by use it became sixty files with a kilobyte of headers each. A second
@@ -54,6 +64,9 @@ const GROUPS = [
 export default defineConfig({
   root: here('.'),
   base: '/console/',
+  // The page names its files by the whole path, because it is shown at paths of any depth; they name each other from where they are. So
+  // only the page depends on the prefix of `server.public_url`, which the server writes into it.
+  experimental: { renderBuiltUrl: (_, { hostType }) => ({ relative: hostType !== 'html' }) },
   plugins: [react(), tailwind(), scriptBeforeApp()],
   resolve: { alias: { 'react-remove-scroll': here('ui/no-scroll-lock.ts') } },
   build: {

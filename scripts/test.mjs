@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from './bootstrap/failure.mjs'
 import { textOf } from './bootstrap/fingerprint.mjs'
@@ -14,6 +14,8 @@ import {
 import { bootstrap, ROOT } from './bootstrap.mjs'
 
 const SKIPPED_SHOWN = 40
+/** Each version of a source file leaves one. */
+const TRANSFORMED_MAX = 20_000
 
 // Tests load the database worker from dist/, so the build must match the sources.
 await bootstrap().catch(fail)
@@ -23,7 +25,9 @@ const LONGER = ['long', 'browser', 'e2e-postgres']
 const SUITES = ['conventions', 'unit', 'console', 'e2e', 'postgres', 'sdks']
 const args = chosen.length > 0 ? chosen : SUITES.map((suite) => `--project=${suite}`)
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)
-mkdirSync(join(ROOT, '.cache'), { recursive: true })
+const transformed = join(ROOT, '.cache', 'transformed')
+mkdirSync(transformed, { recursive: true })
+if (readdirSync(transformed).length > TRANSFORMED_MAX) rmSync(transformed, { recursive: true })
 const began = performance.now()
 const code = await runVitest(args)
 const seconds = Math.round((performance.now() - began) / 1000)

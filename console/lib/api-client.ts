@@ -1,11 +1,14 @@
-import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../src/contract/console-api.ts'
+import type { AnswerOf, BodyOf, QueryOf, RouteName } from '../../src/contract/console-api.ts'
+import type { ParamsOf } from '../../src/contract/values.ts'
 import { ConsoleProblem, hasCode } from './console-problem.ts'
 
 export type QueryName = Extract<RouteName, `GET ${string}`>
-export type DownloadName = Extract<RouteName, `GET ${string}.csv`>
+export type DownloadName = Extract<RouteName, `GET ${string}.csv` | `GET ${string}.yaml`>
 export type MutationName = Exclude<RouteName, QueryName>
 
-const BASE = '/console/api'
+/** The path of the console, behind the prefix under which a proxy serves this server, if there is one. */
+export const CONSOLE_BASE = `${/^(.*?)\/console(?:\/|$)/.exec(globalThis.location?.pathname ?? '')?.[1] ?? ''}/console`
+const BASE = `${CONSOLE_BASE}/api`
 
 interface Address {
   readonly params?: Readonly<Record<string, string>> | undefined
@@ -41,6 +44,8 @@ export type MutationInput<Name extends MutationName> = Part<'params', ParamsOf<N
 /** What the API client needs from the page. */
 interface ClientHooks {
   sessionEnded(): void
+  /** The person has to give a second factor before anything else. */
+  secondFactorNeeded(): void
   /** True while the page waits to navigate away after its session has ended. */
   isOver(): boolean
   /** Called after a sign-in, a sign-out or a session renewal in this tab. Other tabs share the session. */
@@ -51,6 +56,7 @@ interface ClientHooks {
 
 let hooks: ClientHooks = {
   sessionEnded: () => {},
+  secondFactorNeeded: () => {},
   isOver: () => false,
   sessionChanged: () => {},
   confirm: () => Promise.resolve(false),
@@ -77,9 +83,13 @@ export async function fetchQuery<Name extends QueryName>(
 }
 
 /** Downloads a file. */
-export async function fetchFile<Name extends DownloadName>(name: Name, query: QueryOf<Name>): Promise<File> {
+export async function fetchFile<Name extends DownloadName>(
+  name: Name,
+  { query, params }: { readonly query: QueryOf<Name>; readonly params: Address['params'] },
+): Promise<File> {
   refuseWhenOver()
-  const response = await fetch(routeAddress(name, { query }), { credentials: 'same-origin' }).catch(unreachableUnless())
+  const address = routeAddress(name, { query, params })
+  const response = await fetch(address, { credentials: 'same-origin' }).catch(unreachableUnless())
   if (!response.ok) throw problemFrom(response, await response.json().catch(() => undefined))
   const [, fileName = 'millrace.csv'] =
     /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
@@ -123,7 +133,7 @@ async function fetchTurn(
   signal: AbortSignal,
 ): Promise<Response> {
   refuseWhenOver()
-  const response = await fetch(`/console/api/playground/${endpoint}`, {
+  const response = await fetch(`${BASE}/playground/${endpoint}`, {
     method: 'POST',
     credentials: 'same-origin',
     headers: {
@@ -138,12 +148,21 @@ async function fetchTurn(
   throw problemFrom(response, await response.json().catch(() => undefined))
 }
 
+/** The description of the API, which the server serves beside the console. */
+export const OPENAPI_ADDRESS = `${CONSOLE_BASE.slice(0, -'/console'.length)}/openapi.json`
+
+export async function fetchOpenApi(signal: AbortSignal): Promise<unknown> {
+  const response = await fetch(OPENAPI_ADDRESS, { signal }).catch(unreachableUnless(signal))
+  if (!response.ok) throw problemFrom(response, undefined)
+  return response.json()
+}
+
 /** Timeout of the reachability probe. */
 const PROBE_MS = 10_000
 
 /** Tells whether a reload would succeed. The browser's own error page has no way back. */
 export const isServerReachable = (): Promise<boolean> =>
-  fetch('/console/', { method: 'HEAD', signal: AbortSignal.timeout(PROBE_MS) }).then(
+  fetch(`${CONSOLE_BASE}/`, { method: 'HEAD', signal: AbortSignal.timeout(PROBE_MS) }).then(
     ({ ok }) => ok,
     () => false,
   )
@@ -225,6 +244,7 @@ function problemFrom(response: Response, answer: unknown): ConsoleProblem {
     request_id: text('request_id') ?? response.headers.get('x-request-id') ?? '',
     retry_after: typeof fault.retry_after === 'number' ? fault.retry_after : null,
   })
+  if (problem.code === 'second_factor_needed') hooks.secondFactorNeeded()
   return response.status === 401 && problem.code === 'session_ended' ? sessionOver(problem) : problem
 }
 
@@ -249,7 +269,15 @@ async function withToken<Answer>(
 }
 
 /** These work without a session and need no token. */
-const FOR_ANYONE: readonly (MutationName | undefined)[] = ['POST /session', 'POST /invitation', 'POST /sign-up']
+const FOR_ANYONE: readonly (MutationName | undefined)[] = [
+  ...([
+    'POST /session',
+    'POST /session/challenge',
+    'POST /session/passkey',
+    'POST /invitation',
+    'POST /sign-up',
+  ] as const),
+]
 
 async function csrfToken(name?: MutationName): Promise<string | undefined> {
   if (csrf === undefined && !FOR_ANYONE.includes(name)) await exchange('GET /session', {})

@@ -36,6 +36,9 @@ export const asProblem = (error: unknown): ConsoleProblem =>
     ? error
     : new ConsoleProblem(0, { code: 'unexpected', message: error instanceof Error ? error.message : String(error) })
 
+/** A sentence of the page itself. No code has it, so it is shown as it is. */
+export const saidProblem = (message: string): ConsoleProblem => new ConsoleProblem(0, { code: 'said', message })
+
 /** A lazily loaded file of the console is missing. */
 export const partLost = (): ConsoleProblem =>
   new ConsoleProblem(0, { code: 'part_lost', message: 'A part of the console could not be loaded.' })

@@ -1,4 +1,4 @@
-import { exactMoney, formatMoney } from './money.ts'
+import { columnMoney, exactMoney, formatMoney } from './money.ts'
 
 /** Larger values would show as 1000k instead of 1M. */
 const MILLION_SHOWN = 999_950
@@ -18,6 +18,8 @@ export interface Formats {
   readonly zone: string
   money(amount: string): string
   exactMoney(amount: string): string
+  /** With four decimals, for a column. */
+  columnMoney(amount: string): string
   /** For chart axes, where money is a rounded float. */
   moneyTick(value: number): string
   count(value: number): string
@@ -51,7 +53,7 @@ export function createFormats(locale: string, zone: string): Formats {
   const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })
   const oneDigit = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const ticks = new Intl.NumberFormat(locale, {
-    ...{ style: 'currency', currency: 'USD', minimumFractionDigits: 0, maximumSignificantDigits: 4 },
+    ...{ style: 'currency', currency: 'USD', trailingZeroDisplay: 'stripIfInteger', maximumFractionDigits: 9 },
   })
   const rules = new Intl.PluralRules(locale)
   const lists = new Intl.ListFormat(locale, { type: 'conjunction' })
@@ -61,6 +63,7 @@ export function createFormats(locale: string, zone: string): Formats {
     zone,
     money: (amount) => formatMoney(amount, locale),
     exactMoney: (amount) => exactMoney(amount, locale),
+    columnMoney: (amount) => columnMoney(amount, locale),
     moneyTick: (value) => ticks.format(value),
     count: (value) => number.format(value),
     short(value) {

@@ -58,11 +58,20 @@ export function pressLetterKey(event: KeyboardEvent): void {
   }
 }
 
-/** A shortcut of the mounted component: `useLetterKey('n', messages.keys.create, openDialog)`. */
-export function useLetterKey(keys: string, label: string, run: () => void, group: KeyGroup = 'onThisPage'): void {
+/** A shortcut of the mounted component: `useLetterKey('n', messages.keys.create, openDialog)`; without `run` none. */
+export function useLetterKey(
+  keys: string,
+  label: string,
+  run: (() => void) | undefined,
+  group: KeyGroup = 'onThisPage',
+): void {
   const latest = useRef(run)
   useEffect(() => {
     latest.current = run
   })
-  useEffect(() => addLetterKey({ keys, label, group, run: () => latest.current() }), [keys, label, group])
+  const isOn = run !== undefined
+  useEffect(
+    () => (isOn ? addLetterKey({ keys, label, group, run: () => latest.current?.() }) : undefined),
+    [keys, label, group, isOn],
+  )
 }

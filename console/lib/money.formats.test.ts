@@ -1,12 +1,26 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decimalOf, exactMoney, formatMoney, nanoOf } from './money.ts'
+import { columnMoney, decimalOf, exactMoney, formatMoney, nanoOf } from './money.ts'
 
 const NANO = 1_000_000_000n
 const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })
 const small = fc.bigInt({ min: -2n * NANO, max: 2n * NANO })
 /** Reads the formatted text back as nano-dollars. */
 const readBack = (shown: string) => nanoOf(shown.replace('−', '-').replace(/[^\d.-]/g, ''))
+
+describe('columnMoney', () => {
+  it.each([
+    ['0.00', '$0.0000'],
+    ['12.00', '$12.0000'],
+    ['1234567.89125', '$1,234,567.8913'],
+    ['0.0001', '$0.0001'],
+    ['0.000099999', '< $0.0001'],
+    ['-0.000000001', '> −$0.0001'],
+    ['-0.00015', '−$0.0002'],
+  ])('shows %s as %s', (amount, shown) => {
+    expect(columnMoney(amount, 'en-US')).toBe(shown)
+  })
+})
 
 describe('formatMoney', () => {
   it.each([

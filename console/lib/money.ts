@@ -62,6 +62,7 @@ export function readMoney(typed: string): string | undefined {
 
 const PLACES_MIN = 2
 const PLACES_MAX = 6
+const PLACES_OF_COLUMNS = 4
 const PLACES_OF_LINES = 15
 /** Below one dollar, show three significant digits. */
 const DIGITS_THAT_MATTER = 3
@@ -111,6 +112,19 @@ export function formatMoney(amount: string, locale: string): string {
     return signed < 0n ? `> ${bound}` : `< ${bound}`
   }
   return currency(locale, sign + rounded(nano, placesFor(nano)), places)
+}
+
+/** Exactly four decimals, so that the digits of a column line up; less than a unit of them is shown as such. */
+export function columnMoney(amount: string, locale: string): string {
+  const signed = nanoOf(amount)
+  const nano = signed < 0n ? -signed : signed
+  const sign = signed < 0n ? '-' : ''
+  const places = { min: PLACES_OF_COLUMNS, max: PLACES_OF_COLUMNS }
+  if (nano > 0n && nano < 10n ** BigInt(NANO_PLACES - PLACES_OF_COLUMNS)) {
+    const bound = currency(locale, `${sign}0.0001`, places)
+    return signed < 0n ? `> ${bound}` : `< ${bound}`
+  }
+  return currency(locale, sign + rounded(nano, PLACES_OF_COLUMNS), places)
 }
 
 /** All digits: nine in the ledger, more in the lines of a charge before rounding. */

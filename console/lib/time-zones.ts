@@ -6,6 +6,13 @@ export const dayIn = (zone: string, time: number): string => wallClock(zone, tim
 export const addDays = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
+/** Days of which both are inclusive, either of which may be open, as the API takes them: with the day after the last one. */
+export const rangeOfDays = ({ from, to }: { readonly from?: string; readonly to?: string }, zone: string) => ({
+  ...(from !== undefined && { from }),
+  ...(to !== undefined && { to: addDays(to, 1) }),
+  ...((from !== undefined || to !== undefined) && { zone }),
+})
+
 /** The first instant of a day in a time zone. If midnight is skipped, the instant after the gap. */
 export function dayStart(day: string, zone: string): string {
   const wanted = Date.parse(`${day}T00:00:00Z`)

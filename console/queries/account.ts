@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
-import { fetchQuery } from '../lib/api-client.ts'
+import { fetchOpenApi, fetchQuery } from '../lib/api-client.ts'
 import { now } from '../lib/clock.ts'
 import { addDays, dayIn } from '../lib/time-zones.ts'
 import { pagedQueryFor, queryFor } from './query.ts'
@@ -28,6 +28,23 @@ export const useRecentUsage = (zone: string) =>
 export type ModelItem = AnswerOf<'GET /models'>['items'][number]
 
 export const useModels = () => useQuery({ ...queryFor('GET /models', {}), staleTime: 30_000 })
+
+/** The person's own saved conversations. */
+export const useConversations = () => useQuery(queryFor('GET /conversations', {}))
+
+/** It changes with the server only. */
+export const useOpenApi = () =>
+  useQuery({
+    queryKey: ['openapi.json'],
+    queryFn: ({ signal }) => fetchOpenApi(signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+export type Member = AnswerOf<'GET /members'>['items'][number]
+
+export const useFactorRule = () => useQuery(queryFor('GET /second-factor', {}))
+
+export const useMembers = () => useInfiniteQuery(pagedQueryFor('GET /members', { query: { limit: 200 } }))
 
 /** The audit log of the account, or of one target in it. */
 export const useAudit = (target?: string) => useInfiniteQuery(pagedQueryFor('GET /audit', { query: { target } }))
@@ -79,9 +96,16 @@ export const useKey = (key: string, { fresh = false }: { readonly fresh?: boolea
     ...(fresh && { refetchOnMount: 'always' as const }),
   })
 
-export const useWallet = () => useQuery({ ...queryFor('GET /wallet', {}), refetchInterval: EVERY_MS })
+/** A member may not ask for it. */
+interface Asked {
+  readonly enabled?: boolean
+}
 
-export const usePlan = () => useQuery({ ...queryFor('GET /plan', {}), refetchInterval: EVERY_MS })
+export const useWallet = (asked: Asked = {}) =>
+  useQuery({ ...queryFor('GET /wallet', {}), refetchInterval: EVERY_MS, ...asked })
+
+export const usePlan = (asked: Asked = {}) =>
+  useQuery({ ...queryFor('GET /plan', {}), refetchInterval: EVERY_MS, ...asked })
 
 interface Reading {
   /** The user is reading, so rows must not move. */

@@ -1,5 +1,6 @@
 import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
+import type { ParamsOf } from '../../src/contract/values.ts'
 import {
   type DownloadName,
   fetchFile,
@@ -71,6 +72,10 @@ const rethrown = (error: unknown): never => {
 }
 
 const KEYS = ['GET /keys', 'GET /keys/:key', 'GET /overview'] as const
+const NOTICES = ['GET /notices', 'GET /notices/unread'] as const
+const FACTORS = ['GET /factors', 'GET /session'] as const
+const TEAMS = ['GET /teams', 'GET /teams/:team', 'GET /members/:person', 'GET /keys/:key'] as const
+const PEOPLE = ['GET /members/:person', 'GET /overview', 'GET /keys/:key'] as const
 const ACCOUNTS = ['GET /operate/accounts', 'GET /operate/accounts/:account'] as const
 
 /**
@@ -82,16 +87,65 @@ const INVALIDATED_QUERIES: Readonly<Record<MutationName, readonly QueryName[]>> 
   'DELETE /session': [],
   'POST /invitation': [],
   'POST /sign-up': [],
+  'POST /session/challenge': [],
+  'POST /session/passkey': [],
+  'POST /session/factor': ['GET /session'],
   'POST /session/confirm': ['GET /session'],
+  'POST /session/confirm/challenge': [],
+  'POST /session/confirm/passkey': ['GET /session'],
   'PUT /password': ['GET /session', 'GET /sessions'],
   'DELETE /sessions/:session': ['GET /sessions'],
+  'POST /factors/totp': [],
+  'POST /factors/totp/confirm': FACTORS,
+  'POST /factors/totp/remove': FACTORS,
+  'POST /factors/recovery-codes': FACTORS,
+  'POST /passkeys/challenge': [],
+  'POST /passkeys': FACTORS,
+  'PATCH /passkeys/:passkey': FACTORS,
+  'POST /passkeys/:passkey/remove': FACTORS,
 
-  'POST /keys': KEYS,
+  'POST /keys': [...KEYS, ...TEAMS],
   'PATCH /keys/:key': KEYS,
   'POST /keys/:key/rotate': KEYS,
   'POST /keys/:key/revoke': KEYS,
+  'POST /keys/:key/raise': [...KEYS, ...TEAMS],
+  'PATCH /new-key-caps': ['GET /new-key-caps'],
+  'POST /teams': TEAMS,
+  'PATCH /teams/:team': TEAMS,
+  'POST /teams/:team/raise': TEAMS,
   'POST /wallet/redeem': ['GET /wallet', 'GET /wallet/statement', 'GET /overview'],
   'POST /wallet/ask': ['GET /wallet'],
+  'POST /card/top-up': ['GET /payments'],
+  'PUT /card/automatic': ['GET /card'],
+  'DELETE /card': ['GET /card'],
+  'POST /plans/buy': ['GET /payments'],
+  'PUT /plans/:purchase/renewal': ['GET /plans/sold', 'GET /plan'],
+
+  'PUT /second-factor': ['GET /second-factor', 'GET /session'],
+  'POST /members/invite': [],
+  'PATCH /members/:person': ['GET /members', 'GET /session'],
+  'POST /members/:person/remove': ['GET /members', 'GET /members/:person', 'GET /keys'],
+  'PATCH /members/:person/caps': PEOPLE,
+  'POST /members/:person/raise': PEOPLE,
+
+  'POST /conversations': ['GET /conversations'],
+  'PUT /conversations/:conversation': ['GET /conversations'],
+  'DELETE /conversations/:conversation': ['GET /conversations'],
+  'POST /notices/read': NOTICES,
+  'PATCH /notices/preferences': ['GET /notices/preferences'],
+  'PUT /notices/settings': ['GET /notices/settings', ...NOTICES],
+  'POST /webhooks': ['GET /webhooks'],
+  'PATCH /webhooks/:webhook': ['GET /webhooks'],
+  'POST /webhooks/:webhook/rotate': ['GET /webhooks'],
+  'DELETE /webhooks/:webhook': ['GET /webhooks'],
+  'POST /webhooks/:webhook/test': ['GET /webhooks/:webhook/deliveries'],
+  'POST /webhooks/:webhook/deliveries/:delivery/resend': ['GET /webhooks/:webhook/deliveries'],
+  'POST /operate/webhooks': ['GET /operate/webhooks'],
+  'PATCH /operate/webhooks/:webhook': ['GET /operate/webhooks'],
+  'POST /operate/webhooks/:webhook/rotate': ['GET /operate/webhooks'],
+  'DELETE /operate/webhooks/:webhook': ['GET /operate/webhooks'],
+  'POST /operate/webhooks/:webhook/test': ['GET /operate/webhooks/:webhook/deliveries'],
+  'POST /operate/webhooks/:webhook/deliveries/:delivery/resend': ['GET /operate/webhooks/:webhook/deliveries'],
 
   'POST /operate/accounts': ACCOUNTS,
   'POST /operate/accounts/:account/credit': [...ACCOUNTS, 'GET /operate/wishes'],
@@ -100,6 +154,11 @@ const INVALIDATED_QUERIES: Readonly<Record<MutationName, readonly QueryName[]>> 
   'POST /operate/accounts/:account/invite': [],
   'POST /operate/people/:person/disable': ['GET /operate/accounts/:account'],
   'POST /operate/people/:person/enable': ['GET /operate/accounts/:account'],
+  'POST /operate/people/:person/remove-factors': [],
+  'POST /operate/managed': ['GET /operate/managed', 'GET /operate/lanes', 'GET /operate/plans'],
+  'POST /operate/managed/preview': [],
+  'POST /operate/managed/models': [],
+  'POST /operate/managed/test': [],
   'POST /operate/codes': ['GET /operate/codes'],
   'POST /operate/codes/:code/withdraw': ['GET /operate/codes'],
 }
@@ -113,6 +172,8 @@ const AFTER_A_TURN = ['GET /overview'] as const
 /** Without a session the audit log would be refused. */
 const SESSION_MUTATIONS: readonly MutationName[] = [
   'POST /session',
+  'POST /session/challenge',
+  'POST /session/passkey',
   'DELETE /session',
   'POST /invitation',
   'POST /sign-up',
@@ -126,10 +187,11 @@ export function queriesInvalidatedBy(done: MutationName | 'turn'): readonly Quer
 /** Downloads a file and saves it. A plain link could not show why a download failed. */
 export const useDownload = <Name extends DownloadName>(
   name: Name,
+  ...[params]: keyof ParamsOf<Name> extends never ? [] : [params: ParamsOf<Name>]
 ): UseMutationResult<void, ConsoleProblem, QueryOf<Name>> =>
   useMutation({
     mutationFn: async (query: QueryOf<Name>) => {
-      const file = await fetchFile(name, query).catch((error: unknown) => {
+      const file = await fetchFile(name, { query, params }).catch((error: unknown) => {
         throw asProblem(error)
       })
       saveFile(file)

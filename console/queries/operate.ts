@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { QueryOf } from '../../src/contract/console-api.ts'
 import { itemsOf, pagedQueryFor, queryFor } from './query.ts'
 import { useSession } from './session.ts'
 
@@ -19,6 +20,8 @@ export const useCodes = () => useInfiniteQuery(pagedQueryFor('GET /operate/codes
 
 export const usePlans = () => useQuery(queryFor('GET /operate/plans', {}))
 
+export const useManaged = () => useQuery(queryFor('GET /operate/managed', {}))
+
 export const useLanes = () => useQuery({ ...queryFor('GET /operate/lanes', {}), refetchInterval: EVERY_MS })
 
 export const useFoundRequest = (request: string) =>
@@ -27,7 +30,8 @@ export const useFoundRequest = (request: string) =>
     refetchInterval: ({ state }) => (state.data?.request.state === 'open' ? 2_000 : false),
   })
 
-export const useOperatorAudit = () => useInfiniteQuery(pagedQueryFor('GET /operate/audit', {}))
+export const useOperatorAudit = (query: QueryOf<'GET /operate/audit'>) =>
+  useInfiniteQuery(pagedQueryFor('GET /operate/audit', { query }))
 
 export const useSystem = () => useQuery({ ...queryFor('GET /operate/system', {}), refetchInterval: EVERY_MS })
 

@@ -4,6 +4,7 @@ import {
   queryOptions,
   type UseInfiniteQueryResult,
 } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
 import { fetchQuery, type QueryInput, type QueryName } from '../lib/api-client.ts'
 
@@ -40,6 +41,21 @@ export const pagedQueryFor = <Name extends PagedName>(name: Name, options: Query
   })
 
 export type Pages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>
+
+/** Loads the remaining pages of a list while all of it is wanted, such as for a search. */
+export function useAllPages(
+  {
+    hasNextPage,
+    isFetching,
+    fetchNextPage,
+  }: Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetching' | 'fetchNextPage'>,
+  isWanted: boolean,
+): void {
+  const isMissing = isWanted && hasNextPage && !isFetching
+  useEffect(() => {
+    if (isMissing) void fetchNextPage()
+  }, [isMissing, fetchNextPage])
+}
 
 export const itemsOf = <Item>(data: { readonly pages: readonly Page<Item>[] } | undefined): Item[] =>
   data?.pages.flatMap((page) => page.items) ?? []

@@ -4,7 +4,11 @@ import { asProblem, mayPass } from '../lib/console-problem.ts'
 import { itemsOf, pagedQueryFor, queryFor } from './query.ts'
 
 export type RequestDetail = AnswerOf<'GET /requests/:request'>
-export type RequestFilter = Pick<QueryOf<'GET /requests'>, 'key' | 'model' | 'outcome' | 'kind'>
+/** `from` and `to` are days in `zone`. */
+export type RequestFilter = Pick<
+  QueryOf<'GET /requests'>,
+  'key' | 'model' | 'outcome' | 'kind' | 'tag' | 'from' | 'to' | 'zone'
+>
 
 const PAGE = 50
 

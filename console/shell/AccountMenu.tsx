@@ -4,7 +4,7 @@ import { holdPage, leavePage } from '../lib/leave-page.ts'
 import { LANGUAGES, prefer, THEMES, usePreferences } from '../lib/preferences.ts'
 import { useMessages } from '../messages/MessagesProvider.tsx'
 import { useApiMutation } from '../queries/mutations.ts'
-import { useSession } from '../queries/session.ts'
+import { may, useSession } from '../queries/session.ts'
 import { choicesOf } from '../ui/inputs.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { signInAddress } from './landing.ts'
@@ -38,7 +38,7 @@ export function AccountMenu() {
       <MenuItem icon={Settings} onPick={() => void navigate({ to: '/settings' })}>
         {shell.pageTitles.settings}
       </MenuItem>
-      {person.account !== null && (
+      {may(person, 'viewer') && (
         <MenuItem icon={ScrollText} onPick={() => void navigate({ to: '/audit' })}>
           {shell.pageTitles.audit}
         </MenuItem>

@@ -1,13 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
 import { useMessages } from '../messages/MessagesProvider.tsx'
-import { useSession } from '../queries/session.ts'
+import { may, useSession } from '../queries/session.ts'
 import { buttonClass } from '../ui/Button.tsx'
 
-/** Operators add credit themselves, everyone else requests funds. Both links open the form. */
+/** Operators add credit themselves, owners request funds. Both links open the form. */
 export function AddFundsLink({ tone = 'plain' }: { tone?: 'plain' | 'primary' }) {
   const { person } = useSession()
   const { overview } = useMessages()
+  if (!may(person, 'owner')) return null
   const look = (
     <>
       <HandCoins aria-hidden="true" />

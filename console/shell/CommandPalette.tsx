@@ -4,12 +4,12 @@ import { type KeyboardEvent, useId, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { prefer } from '../lib/preferences.ts'
 import { useMessages } from '../messages/MessagesProvider.tsx'
-import { useSession } from '../queries/session.ts'
+import { may, useSession } from '../queries/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Form } from '../ui/Form.tsx'
 import { controlClass } from '../ui/inputs.tsx'
 import { useSignOut } from './AccountMenu.tsx'
-import { AUDIT_NAV_ITEM, operatorNavItems, ownerNavItems } from './nav-items.ts'
+import { AUDIT_NAV_ITEM, accountNavItems, operatorNavItems } from './nav-items.ts'
 
 interface Command {
   readonly id: string
@@ -113,8 +113,8 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
   const { shell } = useMessages()
   const navigate = useNavigate()
   const signOut = useSignOut()
-  const own = ownerNavItems(person)
-  const items = [...own, ...(own.length > 0 ? [AUDIT_NAV_ITEM] : []), ...operatorNavItems(person)]
+  const own = accountNavItems(person)
+  const items = [...own, ...(may(person, 'viewer') ? [AUDIT_NAV_ITEM] : []), ...operatorNavItems(person)]
   const all: Command[] = [
     ...items.map(({ id, to, icon }) => ({ id, label: shell.pageTitles[id], icon, run: () => void navigate({ to }) })),
     { id: 'settings', label: shell.pageTitles.settings, icon: Settings, run: () => void navigate({ to: '/settings' }) },

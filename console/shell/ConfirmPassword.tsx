@@ -1,54 +1,73 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react'
+import { CONSOLE_BASE } from '../lib/api-client.ts'
+import { partLost } from '../lib/console-problem.ts'
 import { useMessages } from '../messages/MessagesProvider.tsx'
-import { useApiMutation } from '../queries/mutations.ts'
-import { useSession } from '../queries/session.ts'
+import { sessionQuery, useSession } from '../queries/session.ts'
+import { buttonClass } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
-import { Form, FormEnd, TextField } from '../ui/Form.tsx'
-import { PasswordInput } from '../ui/inputs.tsx'
-import { useProblemText } from '../ui/QueryView.tsx'
+import { Skeleton } from '../ui/QueryView.tsx'
+import { onConfirmation } from './confirmation.ts'
+
+/** Loaded when it is first needed. */
+const PasswordForm = lazy(async () => {
+  const { PasswordForm: form } = await import('./PasswordForm.tsx').catch(() => {
+    throw partLost()
+  })
+  return { default: form }
+})
 
 export function ConfirmPassword() {
   const { shell } = useMessages()
   const isOpen = useSyncExternalStore(onPasswordPrompt, isPasswordPromptOpen)
+  const { confirm_by } = useSession().session
   useEffect(() => cancelPasswordPrompt, [])
   return (
-    <Dialog title={shell.confirm.title} open={isOpen} onClose={cancelPasswordPrompt}>
-      <PasswordForm />
+    <Dialog
+      title={confirm_by === null ? shell.confirm.title : shell.confirm.titleByProvider}
+      open={isOpen}
+      onClose={cancelPasswordPrompt}
+    >
+      {confirm_by === null ? (
+        <Suspense fallback={<Skeleton />}>
+          <PasswordForm onDone={resolvePasswordPrompt} />
+        </Suspense>
+      ) : (
+        <ProviderForm names={confirm_by} />
+      )}
     </Dialog>
   )
 }
 
-function PasswordForm() {
+/** For a person without a password: they sign in at their provider again, in another window. */
+function ProviderForm({ names }: { names: readonly string[] }) {
   const { shell } = useMessages()
-  const { person } = useSession()
-  const textOf = useProblemText()
-  const [password, setPassword] = useState('')
-  const confirm = useApiMutation('POST /session/confirm', {
-    problem: 'shown-here',
-    onDone: () => resolvePasswordPrompt(true),
-  })
+  const { sign_on } = useSession().session
+  const client = useQueryClient()
+  useEffect(
+    () =>
+      onConfirmation(() => {
+        void client.invalidateQueries({ queryKey: sessionQuery.queryKey })
+        resolvePasswordPrompt(true)
+      }),
+    [client],
+  )
+  const providers = sign_on.filter(({ name }) => names.includes(name))
   return (
-    <Form onSend={() => confirm.mutate({ body: { password } })}>
-      <p className="text-soft">{shell.confirm.text}</p>
-      <input type="hidden" name="username" autoComplete="username" value={person.email} />
-      <TextField
-        as={PasswordInput}
-        label={shell.confirm.password}
-        error={confirm.error === null ? undefined : textOf(confirm.error)}
-        data-autofocus
-        required
-        autoComplete="current-password"
-        value={password}
-        onText={setPassword}
-      />
-      <FormEnd
-        mutation={confirm}
-        errorShownAtField
-        go={shell.confirm.go}
-        disabled={password === ''}
-        onCancel={cancelPasswordPrompt}
-      />
-    </Form>
+    <div className="grid gap-4">
+      <p className="text-soft">{providers.length === 0 ? shell.confirm.noProvider : shell.confirm.byProvider}</p>
+      {providers.map(({ name, label }) => (
+        <a
+          key={name}
+          href={`${CONSOLE_BASE}/sso/${name}?confirm=1`}
+          target="_blank"
+          rel="noopener opener"
+          className={buttonClass('primary')}
+        >
+          {shell.confirm.with(label)}
+        </a>
+      ))}
+    </div>
   )
 }
 

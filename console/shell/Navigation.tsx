@@ -2,12 +2,12 @@ import { Link } from '@tanstack/react-router'
 import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
 import { usePendingFundingRequests } from '../queries/operate.ts'
 import { useSession } from '../queries/session.ts'
-import { type NavItem, operatorNavItems, ownerNavItems } from './nav-items.ts'
+import { accountNavItems, type NavItem, operatorNavItems } from './nav-items.ts'
 
 export function Navigation({ onGo }: { onGo?: () => void }) {
   const { person } = useSession()
   const { shell } = useMessages()
-  const [own, operate] = [ownerNavItems(person), operatorNavItems(person)]
+  const [own, operate] = [accountNavItems(person), operatorNavItems(person)]
   return (
     <nav aria-label={shell.navigation} className="grid gap-5">
       {own.length > 0 && <NavList items={own} onGo={onGo} />}

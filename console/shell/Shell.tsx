@@ -1,6 +1,7 @@
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { MenuIcon, Search, X } from 'lucide-react'
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { partLost } from '../lib/console-problem.ts'
 import {
   addLetterKey,
   type KeyGroup,
@@ -16,10 +17,18 @@ import { IconButton } from '../ui/Button.tsx'
 import { Dialog, Modal } from '../ui/Dialog.tsx'
 import { Mark } from '../ui/Mark.tsx'
 import { AccountMenu } from './AccountMenu.tsx'
-import { CommandPalette } from './CommandPalette.tsx'
 import { ConfirmPassword, cancelPasswordPrompt } from './ConfirmPassword.tsx'
 import { Navigation } from './Navigation.tsx'
-import { operatorNavItems, ownerNavItems } from './nav-items.ts'
+import { NoticeBell } from './NoticeBell.tsx'
+import { accountNavItems, operatorNavItems } from './nav-items.ts'
+
+/** Loaded when it is first opened. */
+const CommandPalette = lazy(async () => {
+  const { CommandPalette: palette } = await import('./CommandPalette.tsx').catch(() => {
+    throw partLost()
+  })
+  return { default: palette }
+})
 
 export function Shell() {
   const { shell } = useMessages()
@@ -32,24 +41,28 @@ export function Shell() {
   })
 
   return (
-    <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
+    <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)] print:block">
       <a
         href="#content"
         className="fixed start-3 top-3 z-50 -translate-y-20 rounded-md bg-accent px-3 py-1.5 font-medium text-on-accent focus:translate-y-0"
       >
         {shell.skip}
       </a>
-      <aside className="sticky top-0 hidden h-dvh flex-col gap-4 overflow-y-auto border-e border-line bg-sunken/50 p-3 md:flex">
-        <Brand />
+      <aside className="sticky top-0 hidden h-dvh flex-col gap-3 border-e border-line bg-sunken/50 p-3 md:flex print:hidden">
+        <div className="flex items-center justify-between">
+          <Brand />
+          <NoticeBell />
+        </div>
         <PaletteButton onOpen={() => setOpen('palette')} />
-        <div className="flex-1">
+        <div className="-mx-1 min-h-0 flex-1 overflow-y-auto px-1">
           <Navigation />
         </div>
         <AccountMenu />
       </aside>
-      <header className="sticky top-0 z-30 flex items-center justify-between border-b border-line bg-paper/95 px-3 py-1.5 backdrop-blur md:hidden">
+      <header className="sticky top-0 z-30 flex items-center justify-between border-b border-line bg-paper/95 px-3 py-1.5 backdrop-blur md:hidden print:hidden">
         <Brand />
         <span className="flex gap-1">
+          <NoticeBell />
           <IconButton icon={Search} label={shell.palette.open} onClick={() => setOpen('palette')} />
           <IconButton icon={MenuIcon} label={shell.openMenu} onClick={() => setOpen('drawer')} />
         </span>
@@ -63,7 +76,11 @@ export function Shell() {
         <Outlet />
       </main>
       {open === 'drawer' && <Drawer onClose={close} />}
-      <CommandPalette open={open === 'palette'} onClose={close} onHelp={() => setOpen('shortcuts')} />
+      {open === 'palette' && (
+        <Suspense fallback={null}>
+          <CommandPalette open onClose={close} onHelp={() => setOpen('shortcuts')} />
+        </Suspense>
+      )}
       <ConfirmPassword />
       <ShortcutList open={open === 'shortcuts'} onClose={close} />
     </div>
@@ -217,7 +234,7 @@ function useShellKeys(handlers: ShellKeys): void {
       { keys: 'j', label: shortcuts.next, group: 'inTables', run: () => moveRow(1) },
       { keys: 'k', label: shortcuts.previous, group: 'inTables', run: () => moveRow(-1) },
     ]
-    for (const { id, to, letter } of [...ownerNavItems(person), ...operatorNavItems(person)]) {
+    for (const { id, to, letter } of [...accountNavItems(person), ...operatorNavItems(person)]) {
       if (letter === undefined) continue
       keys.push({ keys: `g ${letter}`, label: pageTitles[id], group: 'goTo', run: () => void navigate({ to }) })
     }

@@ -1,23 +1,28 @@
+import { CONSOLE_BASE } from '../lib/api-client.ts'
+
 /** Where to go after the sign-in. */
 interface Landing {
   readonly next?: string
+  /** Why a provider of single sign-on has refused. */
+  readonly problem?: string
 }
-
-const BASE = '/console'
 
 /** Only paths of this console, because a link must not redirect to another site after the sign-in. */
 export function landingOf(search: Readonly<Record<string, unknown>>): Landing {
-  const { next } = search
-  if (typeof next !== 'string' || !/^\/(?![/\\])/.test(next)) return {}
-  const path = next.startsWith(`${BASE}/`) ? next.slice(BASE.length) : next
-  return path === '/' || path.startsWith('/sign-in') || /^\/[/\\]/.test(path) ? {} : { next: path }
+  const { next, problem } = search
+  const refused = typeof problem === 'string' && problem !== '' ? { problem } : {}
+  if (typeof next !== 'string' || !/^\/(?![/\\])/.test(next)) return refused
+  const path = next.startsWith(`${CONSOLE_BASE}/`) ? next.slice(CONSOLE_BASE.length) : next
+  return path === '/' || path.startsWith('/sign-in') || path.startsWith('/second-step') || /^\/[/\\]/.test(path)
+    ? refused
+    : { next: path, ...refused }
 }
 
-export const addressOf = (path: string): string => `${BASE}${path}`
+export const addressOf = (path: string): string => `${CONSOLE_BASE}${path}`
 
-export function signInAddress(next?: string): string {
+export function signInAddress(next?: string, page: '/sign-in' | '/second-step' = '/sign-in'): string {
   const search = new URLSearchParams({ ...landingOf({ next }) })
-  return addressOf(search.size === 0 ? '/sign-in' : `/sign-in?${search}`)
+  return addressOf(search.size === 0 ? page : `${page}?${search}`)
 }
 
 let code: string | undefined

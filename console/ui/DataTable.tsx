@@ -59,7 +59,10 @@ function Table<Row>({ caption, columns, rows, rowId, onOpen, total }: DataTableP
               {columns.map(({ id, cell, align }) => (
                 <td
                   key={id}
-                  className={cx('px-3 py-2 align-middle first:ps-4 last:pe-4', align === 'end' && 'figures text-end')}
+                  className={cx(
+                    'h-10 px-3 py-1 align-middle first:ps-4 last:pe-4',
+                    align === 'end' && 'figures text-end',
+                  )}
                 >
                   {cell(row)}
                 </td>
@@ -156,10 +159,10 @@ function rowProps<Row>(row: Row, onOpen: ((row: Row) => void) | undefined) {
   }
 }
 
-/** Two values in one cell, the second one smaller. */
-export const Stacked = ({ top, below }: { top: ReactNode; below?: ReactNode }) => (
-  <div className="grid min-w-0 leading-snug max-md:flex max-md:flex-wrap max-md:items-baseline max-md:gap-x-2 [dd_&]:justify-end">
-    <span className="min-w-0 truncate">{top}</span>
-    {below !== undefined && <span className="min-w-0 truncate text-xs text-faint">{below}</span>}
+/** Two values on one line of a cell, the second one smaller. */
+export const Paired = ({ first, second }: { first: ReactNode; second?: ReactNode }) => (
+  <div className="flex min-w-0 items-baseline gap-x-2 max-md:flex-wrap in-[.text-end]:justify-end [dd_&]:justify-end">
+    <span className="min-w-0 truncate">{first}</span>
+    {second !== undefined && <span className="min-w-0 truncate text-xs text-faint">{second}</span>}
   </div>
 )

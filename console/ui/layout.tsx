@@ -109,13 +109,16 @@ interface StatTileProps {
   readonly children?: ReactNode
 }
 
+/** Figures side by side. The first one matters most and is the largest. */
+export const StatRow = ({ children }: { children: ReactNode }) => (
+  <div className="stat-row grid grid-cols-2 gap-x-8 gap-y-4 border-b border-line pb-5 lg:flex">{children}</div>
+)
+
 /** A figure with its label and a note. */
 export const StatTile = ({ label, value, note, children }: StatTileProps) => (
-  <div className="@container grid min-w-0 grid-cols-1 content-start gap-1 rounded-xl border border-line bg-surface p-4">
+  <div className="grid min-w-0 grid-cols-1 content-start gap-0.5">
     <div className="text-sm text-soft">{label}</div>
-    <div className="figures text-[clamp(1.125rem,14cqi,1.5rem)] leading-tight font-semibold tracking-tight">
-      {value}
-    </div>
+    <div className="stat-value figures text-xl leading-9 font-semibold tracking-tight">{value}</div>
     {note !== undefined && <div className="figures text-xs text-faint">{note}</div>}
     {children}
   </div>

@@ -8,8 +8,8 @@ interface MoneyProps {
   readonly amount: string
   /** `moves`: incoming amounts are green with a plus. `held`: a reserved amount. */
   readonly as?: 'plain' | 'moves' | 'held'
-  /** Show all digits where lines add up. */
-  readonly digits?: 'short' | 'exact'
+  /** `exact` where lines add up; `column`: four decimals, which line up. */
+  readonly digits?: 'short' | 'column' | 'exact'
 }
 
 /** A short amount with its exact value on hover and for screen readers. */
@@ -20,7 +20,7 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
   const isOut = amount.startsWith('-')
   const isNothing = isZero(amount)
   const isIn = as === 'moves' && !isOut && !isNothing
-  const shown = `${isIn ? '+' : ''}${digits === 'exact' ? exact : formats.money(amount)}`
+  const shown = `${isIn ? '+' : ''}${digits === 'exact' ? exact : digits === 'column' ? formats.columnMoney(amount) : formats.money(amount)}`
   const valueText = isOut ? `${common.minus} ${formats.exactMoney(amount.slice(1))}` : exact
   return (
     <span
@@ -111,16 +111,20 @@ interface MeterProps {
   readonly held?: string
   readonly limit: string
   readonly left: string
+  /** What it counts. */
+  readonly as?: 'money' | 'count'
 }
 
 const NEARLY = 0.9
 
-export function Meter({ label, used, held = '0.00', limit, left }: MeterProps) {
+export function Meter({ label, used, held = '0.00', limit, left, as = 'money' }: MeterProps) {
   const formats = useFormats()
   const { common } = useMessages()
   const usedShare = shareOf(used, limit)
   const takenShare = shareOf(sumMoney(used, held), limit)
-  const [usedText, heldText, limitText, leftText] = [used, held, limit, left].map(formats.money)
+  const [usedText, heldText, limitText, leftText] = [used, held, limit, left].map((amount) =>
+    as === 'money' ? formats.money(amount) : formats.count(Number(amount)),
+  )
   const valueText = isZero(held)
     ? common.meter(usedText ?? '', limitText ?? '', leftText ?? '')
     : common.meterHeld(usedText ?? '', heldText ?? '', limitText ?? '', leftText ?? '')

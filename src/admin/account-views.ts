@@ -5,6 +5,8 @@ import { countKeys } from '../db/keys.ts'
 import { listPeople } from '../db/people.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { accountView, type OneAccount, resolveAccount, walletOf } from './accounts.ts'
+import { capsOf } from './caps.ts'
+import type { KeyScope } from './keys.ts'
 import { suggestModel } from './models.ts'
 import { done, ifDone, refuseOperation } from './outcome.ts'
 import { planOfAccount, planStatus, subscriptionFacts } from './plans.ts'
@@ -21,7 +23,7 @@ export const showAccount = (services: AdminServices, args: OneAccount) =>
       wallet: await walletOf(services.ledger, account.row),
       plan: { state, plan, until },
       /** Without those of the playground. */
-      active_keys: (await countKeys(services.db, account.row, services.clock.now())).active,
+      active_keys: (await countKeys(services.db, { account: account.row }, services.clock.now())).active,
     })
   })
 
@@ -66,17 +68,22 @@ async function itemOf(services: AdminServices, account: CountedAccount) {
 
 const RECENT_REQUESTS = 10
 
-/** The overview page of an account owner: wallet, plan and recent requests. `usageOverview` has the usage. */
-export async function overview(services: AdminServices, row: AccountRow) {
-  const requests = await listRequests(services, row, { limit: RECENT_REQUESTS })
+/**
+ * The overview page: wallet, plan and recent requests. `usageOverview` has the usage. A member sees their own keys and requests,
+ * and not what the account has. `own` is the row of the person.
+ */
+export async function overview(services: AdminServices, scope: KeyScope, own: number) {
+  const { account: row, person } = scope
+  const requests = await listRequests(services, scope, { limit: RECENT_REQUESTS })
   if (requests.kind === 'refused') return requests
   const recent = requests.value.items
-  const { state, plan, windows } = await planStatus(services, row)
+  const status = person === undefined ? await planStatus(services, row) : undefined
   return done({
-    wallet: await walletOf(services.ledger, row),
-    plan: { state, plan, windows },
+    wallet: person === undefined ? await walletOf(services.ledger, row) : null,
+    plan: status === undefined ? null : { state: status.state, plan: status.plan, windows: status.windows },
     recent,
-    keys: await countKeys(services.db, row, services.clock.now()),
+    keys: await countKeys(services.db, scope, services.clock.now()),
+    own_caps: (await capsOf(services, row, { holder: 'person', row: own })).spent,
     suggested_model: recent.length === 0 ? await suggestModel(services, row) : null,
   })
 }

@@ -3,45 +3,59 @@ import type { z } from 'zod'
 import type { AccountEntry, applied, applyBody } from '../contract/accounts-file.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByEmail, listAccountsLike, type StoredAccount } from '../db/accounts.ts'
-import { listLiveKeys, type StoredKey } from '../db/keys.ts'
-import { findOpenInviteOf, findPersonByEmail, listPeople } from '../db/people.ts'
+import { type CapAmounts, capsOfKeys } from '../db/caps.ts'
+import { listKeyOwners, listLiveKeys, type StoredKey } from '../db/keys.ts'
+import { findPersonByEmail, listOpenInvitesOf, listPeople } from '../db/people.ts'
 import { findTransferByRef } from '../db/statement.ts'
 import { createQueue } from '../lib/async.ts'
+import { type Allowance, CAP_NAMES } from '../model/allowance.ts'
 import type { RateLimits } from '../model/caller.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { formatUsd, inUsd, parseUsd } from '../model/money.ts'
+import { inUsd } from '../model/money.ts'
 import { scrub } from '../telemetry/scrub.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
+import { amountsOf, type CapsView, capsView } from './caps.ts'
+import {
+  compareNewKeyCaps,
+  comparePersonCaps,
+  compareRaises,
+  compareTeams,
+  differentCaps,
+  exportCaps,
+  raisesView,
+} from './compare-caps.ts'
 import { inviteAtServer } from './invitations.ts'
-import { changeKey, createKey, readTerms, revokeKey } from './keys.ts'
+import { changeKey, createKey, listOf, raiseKeyCap, readTerms, revokeKey } from './keys.ts'
 import { done, ifDone, type Outcome, refuseOperation } from './outcome.ts'
 import { disablePerson, enablePerson } from './people.ts'
 import { assignPlan, endPlan, planOfAccount } from './plans.ts'
 import type { OperatorServices } from './services.ts'
-import { isoTime, isoTimeOrNull, NEWEST, parseMoment, quoted, readAmount, readPage } from './values.ts'
+import { isoTime, isoTimeOrNull, NEWEST, normalizeEmail, parseMoment, quoted, readAmount, readPage } from './values.ts'
 import { creditWallet } from './wallet.ts'
 
 type Applied = z.output<typeof applied>
 type Path = Applied['problems'][number]['path']
 type KeyEntry = NonNullable<AccountEntry['keys']>[number]
-type Fruits = Pick<Applied, 'secrets' | 'links'>
+/** What is returned once and stored nowhere. */
+type SecretsAndLinks = Pick<Applied, 'secrets' | 'links'>
 
 interface Step {
   readonly change: Applied['changes'][number]
-  /** Runs the use case. Secrets and links go to `fruits`. */
-  run(fruits: Fruits): Promise<Outcome<unknown>>
+  /** Runs the use case, and adds to `made` what it returns once. */
+  run(made: SecretsAndLinks): Promise<Outcome<unknown>>
 }
 
-/** What is planned for one account. */
-interface Planning {
+/** One entry beside its account. */
+interface Comparison {
   readonly services: OperatorServices
   readonly entry: AccountEntry
   /** Undefined: the first step creates it. */
   readonly account: StoredAccount | undefined
   readonly actor: string
-  plan(action: Step['change']['action'], what: string, run: Step['run']): void
+  change(action: Step['change']['action'], what: string, run: Step['run']): void
   /** `path` is relative to the entry. */
   refuse(path: Path, message: string): void
+  warn(path: Path, message: string): void
 }
 
 /**
@@ -52,42 +66,45 @@ export const applyAccounts = (
   services: OperatorServices,
   body: z.output<typeof applyBody>,
   actor: string,
-): Promise<Outcome<Applied>> => inTurn(() => planAndRun(services, body, actor))
+): Promise<Outcome<Applied>> => inTurn(() => compareAndRun(services, body, actor))
 
-/** One call at a time: two that plan at once would both make what is missing. */
+/** One call at a time: two that compare at once would both make what is missing. */
 const inTurn = createQueue(1)
 
-async function planAndRun(
+async function compareAndRun(
   services: OperatorServices,
   { accounts, dry_run, expect }: z.output<typeof applyBody>,
   actor: string,
 ): Promise<Outcome<Applied>> {
   const steps: Step[] = []
   const problems: Applied['problems'] = []
+  const warnings: Applied['warnings'] = []
   for (const [index, entry] of accounts.entries()) {
-    await planAccount({
+    const at = (path: Path): Path => ['accounts', index, ...path]
+    await compareAccount({
       ...{ services, entry, actor, account: await findAccountByEmail(services.db, entry.email) },
-      plan: (action, what, run) => void steps.push({ change: { account: entry.email, action, what }, run }),
-      refuse: (path, message) => void problems.push({ path: ['accounts', index, ...path], message }),
+      change: (action, what, run) => void steps.push({ change: { account: entry.email, action, what }, run }),
+      refuse: (path, message) => void problems.push({ path: at(path), message }),
+      warn: (path, message) => void warnings.push({ path: at(path), message }),
     })
   }
   const changes = steps.map(({ change }) => change)
-  const plan = hash('sha256', JSON.stringify(changes), 'base64url')
-  const fruits: Fruits = { secrets: [], links: [] }
-  const report = { plan, changes, problems, done: 0, failure: null, ...fruits }
+  const digest = hash('sha256', JSON.stringify(changes), 'base64url')
+  const made: SecretsAndLinks = { secrets: [], links: [] }
+  const report = { plan: digest, changes, problems, warnings, done: 0, failure: null, ...made }
   if (dry_run === true || problems.length > 0) return done(report)
-  if (expect !== undefined && expect !== plan) {
+  if (expect !== undefined && expect !== digest) {
     return refuseOperation(
       'plan_changed',
       'The accounts have changed since this was planned. Nothing was done: plan again.',
     )
   }
   for (const [at, { change, run }] of steps.entries()) {
-    const message = await run(fruits).then(
+    const message = await run(made).then(
       (outcome) => (outcome.kind === 'refused' ? outcome.message : undefined),
       (error: unknown) => {
         // The caller needs the secrets that were made before. Without any change the error itself is the answer.
-        if (at === 0 && fruits.secrets.length === 0) throw error
+        if (at === 0 && made.secrets.length === 0) throw error
         return `${scrub((error as Error).message).replace(/\.$/, '')}. Apply again for what is missing.`
       },
     )
@@ -97,23 +114,25 @@ async function planAndRun(
   return done({ ...report, done: steps.length })
 }
 
-async function planAccount(planning: Planning): Promise<void> {
-  const { services, entry, account, plan, refuse } = planning
+async function compareAccount(comparison: Comparison): Promise<void> {
+  const { services, entry, account, change, refuse } = comparison
   const { email, status } = entry
   if (account?.status === 'closed') return refuse(['email'], `${email} is closed, which is final`)
-  if (account === undefined) plan('create', 'account', () => createAccount(services, { email }))
+  if (account === undefined) change('create', 'account', () => createAccount(services, { email }))
   // First, so that a later step that fails does not leave open what should be suspended.
   const current = account?.status ?? 'active'
   if (status !== undefined && status !== current) {
-    plan('change', `status ${current} -> ${status}`, () => changeAccountStatus(services, email, status))
+    change('change', `status ${current} -> ${status}`, () => changeAccountStatus(services, email, status))
   }
-  await planCredit(planning)
-  await planPlan(planning)
-  await planPeople(planning)
-  await planKeys(planning)
+  await compareCredit(comparison)
+  await comparePlan(comparison)
+  await compareTeams(comparison)
+  await comparePeople(comparison)
+  await compareNewKeyCaps(comparison)
+  await compareKeys(comparison)
 }
 
-async function planCredit({ services, entry, account, plan, refuse }: Planning): Promise<void> {
+async function compareCredit({ services, entry, account, change, refuse }: Comparison): Promise<void> {
   for (const [index, credit] of (entry.credit ?? []).entries()) {
     const read = readAmount(credit.amount)
     if (read.kind === 'refused') {
@@ -126,13 +145,13 @@ async function planCredit({ services, entry, account, plan, refuse }: Planning):
       refuse(['credit', index, 'ref'], message)
     }
     if (known !== undefined) continue
-    plan('create', `credit ${inUsd(read.amount)} (${credit.ref})`, () =>
+    change('create', `credit ${inUsd(read.amount)} (${credit.ref})`, () =>
       creditWallet(services, { account: entry.email, ...credit }),
     )
   }
 }
 
-async function planPlan({ services, entry, account, plan, refuse }: Planning): Promise<void> {
+async function comparePlan({ services, entry, account, change, refuse }: Comparison): Promise<void> {
   const { email, plan: wanted, plan_until: until } = entry
   if (wanted === undefined) {
     if (until !== undefined) refuse(['plan_until'], 'needs a plan')
@@ -141,7 +160,7 @@ async function planPlan({ services, entry, account, plan, refuse }: Planning): P
   const current = account && (await planOfAccount(services, account.row as AccountRow))
   const running = current?.state === 'active' || current?.state === 'not_configured' ? current.newest : undefined
   if (wanted === null) {
-    if (running !== undefined) plan('remove', `plan ${running.plan}`, () => endPlan(services, { account: email }))
+    if (running !== undefined) change('remove', `plan ${running.plan}`, () => endPlan(services, { account: email }))
     return
   }
   const known = services.catalog().plans
@@ -160,7 +179,7 @@ async function planPlan({ services, entry, account, plan, refuse }: Planning): P
     return refuse(['plan_until'], 'is not a date in the future')
   }
   const from = running === undefined ? '' : `${describePlan(running.plan, kept)} -> `
-  plan(running === undefined ? 'create' : 'change', `plan ${from}${describePlan(wanted, endsAt)}`, () =>
+  change(running === undefined ? 'create' : 'change', `plan ${from}${describePlan(wanted, endsAt)}`, () =>
     assignPlan(services, { account: email, plan: wanted, ...(endsAt !== null && { until: isoTime(endsAt) }) }),
   )
 }
@@ -168,17 +187,21 @@ async function planPlan({ services, entry, account, plan, refuse }: Planning): P
 const describePlan = (plan: string, endsAt: number | null): string =>
   endsAt === null ? plan : `${plan} until ${isoTime(endsAt)}`
 
-async function planPeople({ services, entry, account, actor, plan, refuse }: Planning): Promise<void> {
-  for (const [index, { email, role, disabled }] of (entry.people ?? []).entries()) {
+async function comparePeople(comparison: Comparison): Promise<void> {
+  const { services, entry, account, actor, change, refuse } = comparison
+  for (const [index, wanted] of (entry.people ?? []).entries()) {
+    const { email, disabled } = wanted
     const person = await findPersonByEmail(services.db, email)
+    const role = wanted.role ?? person?.role ?? 'owner'
     if (person === undefined) {
       // They have not signed up yet. If their link is for this, it stays: a new one would void it.
-      const open = await findOpenInviteOf(services.db, email, services.clock.now())
-      const isInvited = open !== undefined && open.role === role && open.account === account?.row
+      const open = await listOpenInvitesOf(services.db, email, services.clock.now())
+      await comparePersonCaps(comparison, wanted, undefined, ['people', index])
+      const isInvited = open.some((invite) => invite.role === role && invite.account === account?.row)
       if (disabled === true || isInvited) continue
-      plan('create', `invitation of ${email} as ${role}`, (fruits) =>
+      change('create', `invitation of ${email} as ${role}`, (made) =>
         ifDone(inviteAtServer(services, { role, email, account: entry.email }, actor), ({ link }) => {
-          fruits.links.push({ account: entry.email, email, link })
+          made.links.push({ account: entry.email, email, link })
           return done({})
         }),
       )
@@ -188,16 +211,19 @@ async function planPeople({ services, entry, account, actor, plan, refuse }: Pla
       refuse(['people', index], `${email} belongs to another account, or to none`)
     if (person.role !== role)
       refuse(['people', index, 'role'], `${email} is ${person.role}, which apply does not change`)
+    if (person.account === account?.row) await comparePersonCaps(comparison, wanted, person, ['people', index])
     if (disabled === undefined || disabled === (person.disabled_at !== null)) continue
-    plan('change', `${email} ${disabled ? 'disabled' : 'enabled'}`, () =>
-      (disabled ? disablePerson : enablePerson)(services.people, { person: email }, actor),
+    change('change', `${email} ${disabled ? 'disabled' : 'enabled'}`, () =>
+      (disabled ? disablePerson : enablePerson)(services, { person: email }, actor),
     )
   }
 }
 
-async function planKeys(planning: Planning): Promise<void> {
-  const { services, entry, account, plan } = planning
+async function compareKeys(comparison: Comparison): Promise<void> {
+  const { services, entry, account, change } = comparison
   const live = account === undefined ? [] : await listLiveKeys(services.db, account.row)
+  const caps = await capsOfKeys(services.db, live)
+  const owners = account === undefined ? [] : await listKeyOwners(services.db, account.row)
   const named = new Set(entry.keys?.map(({ id }) => id))
   const kept = new Set<string>()
   for (const [index, wanted] of (entry.keys ?? []).entries()) {
@@ -207,27 +233,51 @@ async function planKeys(planning: Planning): Promise<void> {
     if (found !== undefined) kept.add(found.id)
     const isAmbiguous = byId === undefined && others.length > 0
     const isNewName = wanted.id === undefined && live.every(({ name }) => name !== wanted.name)
-    planKey(planning, { wanted, found, path: ['keys', index], isAmbiguous, isNewName })
+    const stored = found === undefined ? [] : caps[live.indexOf(found)]!.own
+    const path = ['keys', index]
+    const owner = owners.find(({ row }) => row === found?.row)
+    if (owner !== undefined) refuseOtherOwners(comparison, wanted, owner, path)
+    compareKey(comparison, { wanted, found, stored, path, isAmbiguous, isNewName })
   }
   if (entry.prune !== true) return
   for (const { id, name } of live) {
     if (kept.has(id)) continue
-    plan('remove', `key ${JSON.stringify(name)} (${id}): revoked`, () => revokeKey(services, { key: id }))
+    change('remove', `key ${JSON.stringify(name)} (${id}): revoked`, () => revokeKey(services, { key: id }))
   }
 }
 
-interface PlannedKey {
+type KeyOwners = Awaited<ReturnType<typeof listKeyOwners>>[number]
+
+function refuseOtherOwners(
+  { refuse }: Comparison,
+  wanted: KeyEntry,
+  { person, email, team, team_name }: KeyOwners,
+  path: Path,
+): void {
+  const named = wanted.person === undefined ? undefined : normalizeEmail(wanted.person)
+  if (named !== undefined && named !== email && wanted.person !== person)
+    refuse([...path, 'person'], `the key belongs to ${email ?? 'the account'} for life. Use another name`)
+  if (wanted.team !== undefined && wanted.team !== team && wanted.team !== team_name)
+    refuse([...path, 'team'], `the key belongs to ${team ?? 'no team'} for life. Use another name`)
+}
+
+const isPast = (written: string | null | undefined, now: number): boolean =>
+  written != null && (parseMoment(written) ?? Number.NaN) <= now
+
+interface ComparedKey {
   readonly wanted: KeyEntry
   readonly found: StoredKey | undefined
+  /** Its own caps. */
+  readonly stored: readonly Allowance[]
   readonly path: Path
   readonly isAmbiguous: boolean
   /** No live key of the account has the name, and another node that applies the same file must not make a second one. */
   readonly isNewName: boolean
 }
 
-function planKey(
-  { services, entry, plan, refuse }: Planning,
-  { wanted, found, path, isAmbiguous, isNewName }: PlannedKey,
+function compareKey(
+  { services, entry, change, refuse, warn }: Comparison,
+  { wanted, found, stored, path, isAmbiguous, isNewName }: ComparedKey,
 ): void {
   if (isAmbiguous) {
     refuse([...path, 'name'], 'the account has two keys of this name. Name the id of the one that is meant')
@@ -237,60 +287,79 @@ function planKey(
     refuse([...path, 'kind'], `the key is a ${found.kind} key, which cannot be changed. Use another name`)
     return
   }
-  const { id: _, name, kind, ...terms } = wanted
+  const { id: _, name, kind, raises, ...terms } = wanted
+  // The file was right when it was written.
+  if (found === undefined && isPast(wanted.expires, services.clock.now())) {
+    warn([...path, 'expires'], `${wanted.expires} has passed, so the key ${JSON.stringify(name)} is not made`)
+    return
+  }
   const { disabled, ...newTerms } = terms
-  const changed = found === undefined ? newTerms : differencesOf({ name, ...terms }, found)
+  const changed = found === undefined ? newTerms : differencesOf({ name, ...terms }, found, amountsOf(stored))
   const read = readTerms(services, kind, changed)
   if (read.kind === 'refused') {
     refuse([...path, ...(read.param?.split('.') ?? [])], read.message)
     return
   }
   if (found === undefined) {
-    plan('create', `${kind} key ${JSON.stringify(name)}${disabled === true ? ', disabled' : ''}`, async (fruits) => {
+    change('create', `${kind} key ${JSON.stringify(name)}${disabled === true ? ', disabled' : ''}`, async (made) => {
       const order = { account: entry.email, name, kind, ...newTerms }
       const created = await createKey(services, order, { needsNewName: isNewName })
       if (created.kind === 'refused') return created
       const { id, key: secret } = created.value
-      fruits.secrets.push({ account: entry.email, key: name, id, secret })
+      made.secrets.push({ account: entry.email, key: name, id, secret })
+      for (const raise of raises ?? []) {
+        if (isPast(raise.until, services.clock.now())) continue
+        const raised = await raiseKeyCap(services, { key: id, ...raise })
+        if (raised.kind === 'refused') return raised
+      }
       return disabled === true ? changeKey(services, { key: id, disabled }) : created
     })
     return
   }
   const what = Object.keys(changed)
-  if (what.length === 0) return
-  plan('change', `key ${JSON.stringify(found.name)}: ${what.map((term) => describe(term, changed)).join(', ')}`, () =>
-    changeKey(services, { key: found.id, ...changed }),
+  if (what.length > 0)
+    change(
+      'change',
+      `key ${JSON.stringify(found.name)}: ${what.map((term) => describe(term, changed)).join(', ')}`,
+      () => changeKey(services, { key: found.id, ...changed }),
+    )
+  compareRaises(
+    { services, change },
+    {
+      ...{ raises, stored, changed: changed.caps, name: `key ${JSON.stringify(found.name)}` },
+      raise: (raise) => raiseKeyCap(services, { key: found.id, ...raise }),
+    },
   )
 }
 
-type Terms = Partial<Omit<KeyEntry, 'id' | 'kind'>>
+type Terms = Partial<Omit<KeyEntry, 'id' | 'kind' | 'raises'>>
 
 const describe = (term: string, changed: Terms): string => `${term} ${JSON.stringify(changed[term as keyof Terms])}`
 
 /** The terms that the key does not have already. */
-function differencesOf({ name, models, limits, caps, expires, disabled }: Terms, key: StoredKey): Terms {
+function differencesOf(
+  { name, models, limits, caps, addresses, expires, disabled }: Terms,
+  key: StoredKey,
+  stored: CapAmounts,
+): Terms {
   const rates = ratesOf(key)
   const otherLimits = Object.entries(limits ?? {}).filter(
     ([name, value]) => rates[name as keyof typeof rates] !== value,
   )
-  const spent = { day: key.cap_day_nano, month: key.cap_month_nano }
-  const otherCaps = Object.entries(caps ?? {}).filter(
-    ([name, value]) => !isSameCap(spent[name as 'day' | 'month'], value),
-  )
+  const otherCaps = differentCaps(caps, stored)
   const isSameModels = models === undefined || JSON.stringify(models) === (key.models ?? 'null')
+  const isSameAddresses = addresses === undefined || JSON.stringify(addresses) === (key.addresses ?? 'null')
   const isSameExpiry = expires === undefined || (expires === null ? null : parseMoment(expires)) === key.expires_at
   return {
     ...(name !== key.name && { name }),
     ...(!isSameModels && { models }),
+    ...(!isSameAddresses && { addresses }),
     ...(otherLimits.length > 0 && { limits: Object.fromEntries(otherLimits) }),
-    ...(otherCaps.length > 0 && { caps: Object.fromEntries(otherCaps) }),
+    ...(otherCaps !== undefined && { caps: otherCaps }),
     ...(!isSameExpiry && { expires }),
     ...(disabled !== undefined && disabled !== (key.disabled_at !== null) && { disabled }),
   }
 }
-
-const isSameCap = (stored: bigint | null, written: string | null | undefined): boolean =>
-  (written == null ? null : (parseUsd(written) ?? -1n)) === stored
 
 /**
  * Accounts as entries of such a file, newest first, without closed ones and without what happens once: credit, passwords and
@@ -317,17 +386,29 @@ async function entryOf(
 ) {
   const { state, newest } = await planOfAccount(services, row as AccountRow)
   const people = await listPeople(services.db, { account: row, after: 0, limit: PEOPLE_MAX })
+  const { teams, capsOfPeople, newKeyCaps } = await exportCaps(services, row, people)
   const keys = await listLiveKeys(services.db, row)
+  const caps = await capsOfKeys(services.db, keys)
+  const owners = new Map((await listKeyOwners(services.db, row)).map((owner) => [owner.row, owner]))
   return {
     ...{ email, status },
     ...(state === 'active' && { plan: newest!.plan, plan_until: isoTimeOrNull(newest!.ends_at) }),
-    people: people.map((person) => ({
+    people: people.map((person, index) => ({
       ...{ email: person.email, role: person.role, disabled: person.disabled_at !== null },
+      ...withNulls(capsOfPeople[index]!),
     })),
-    keys: keys.map((key) => ({
+    teams: teams.map(withNulls),
+    new_key_caps: allCaps(newKeyCaps),
+    keys: keys.map((key, index) => ({
       ...{ id: key.id, name: key.name, kind: key.kind },
-      ...{ models: key.models === null ? null : (JSON.parse(key.models) as string[]) },
-      ...{ limits: ratesOf(key), caps: capsOf(key), expires: isoTimeOrNull(key.expires_at) },
+      ...ownersView(owners.get(key.row)),
+      ...{ models: listOf(key.models), addresses: listOf(key.addresses) },
+      ...{
+        limits: ratesOf(key),
+        caps: allCaps(capsView(amountsOf(caps[index]!.own))),
+        expires: isoTimeOrNull(key.expires_at),
+      },
+      ...raisesView(caps[index]!.own, services.clock.now()),
       disabled: key.disabled_at !== null,
     })),
   }
@@ -344,7 +425,18 @@ function ratesOf({ limits }: Pick<StoredKey, 'limits'>) {
   }
 }
 
-const capsOf = ({ cap_day_nano: day, cap_month_nano: month }: StoredKey) => ({
-  day: day === null ? null : formatUsd(day),
-  month: month === null ? null : formatUsd(month),
+const ownersView = (owners: KeyOwners | undefined): { readonly person?: string; readonly team?: string } => ({
+  ...(owners?.email != null && { person: owners.email }),
+  // By its name, so that another server finds it too; archived ones may share a name.
+  ...(owners?.team != null && {
+    team: owners.team_archived_at === null ? (owners.team_name ?? owners.team) : owners.team,
+  }),
+})
+
+/** With null for caps that are not set, so that applying the file removes what was added since. */
+const allCaps = (caps: CapsView) => ({ ...Object.fromEntries(CAP_NAMES.map((name) => [name, null])), ...caps })
+
+const withNulls = <Holder extends { readonly caps: CapsView }>(holder: Holder) => ({
+  ...holder,
+  caps: allCaps(holder.caps),
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { given, openTestPeople, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { listAudit } from './audit.ts'
+import { listAudit, listWholeAudit } from './audit.ts'
 
 let people: TestPeople
 beforeEach(async () => {
@@ -20,7 +20,7 @@ it('lists entries newest first in pages, each once', async () => {
   const seen: number[] = []
   let after: string | undefined
   do {
-    const page = given(await listAudit(people.services, { after, limit: 4 }))
+    const page = given(await listWholeAudit(people.services, { after, limit: 4 }))
     seen.push(...page.items.map(({ seq }) => seq))
     after = page.next ?? undefined
     await people.services.audit.record({ actor: 'system', action: 'signed_in', detail: 'concurrent' })
@@ -38,6 +38,8 @@ it('shows an account only its own entries', async () => {
     actor: 'operator',
     action: 'key_created',
     target: 'key_1',
+    target_name: null,
+    actor_name: null,
     detail: '',
   })
 })
@@ -55,5 +57,5 @@ it('shows the entries of one key, without those of other accounts', async () => 
 })
 
 it.each(['', '-1', '1.5', 'Z', '9'.repeat(30), ' 5'])('refuses the invalid cursor %j', async (after) => {
-  expect(refusalOf(await listAudit(people.services, { after, limit: 50 })).reason).toBe('invalid_cursor')
+  expect(refusalOf(await listWholeAudit(people.services, { after, limit: 50 })).reason).toBe('invalid_cursor')
 })

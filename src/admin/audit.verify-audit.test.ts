@@ -29,9 +29,21 @@ describe('the chain', () => {
 
   it('holds for fifty concurrent actions, and across a restart', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => record(`act ${index}`)))
-    const { db, file, clock, random, consoleUrl } = people.services
+    const { db, file, clock, random, consoleUrl, invitationMail, totpSeals } = people.services
     const lockouts = { keep: () => {}, drop: () => {} }
-    const scene = { db, file, clock, random, consoleUrl, lockouts, secret: Buffer.alloc(32), onFailure: () => {} }
+    const secret = Buffer.alloc(32)
+    const scene = {
+      db,
+      file,
+      clock,
+      random,
+      consoleUrl,
+      invitationMail,
+      totpSeals,
+      lockouts,
+      secret,
+      onFailure: () => {},
+    }
     const next = createSignInServices(scene)
     await next.audit.record({ actor: 'a@example.com', action: 'signed_in' })
     const proof = await verify()

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type BenchAccount, openUsageBench, type UsageBench } from '../../test/fixtures/admin/usage-bench.ts'
 import { findCountedUpTo } from '../db/content/usage-totals.ts'
 import type { SqlStore } from '../db/sql-store.ts'
-import type { Change } from '../ledger/state/state.ts'
 import { createUsageKeeper, type UsageKeeper } from './count-usage.ts'
 
 let bench: UsageBench
@@ -47,7 +46,7 @@ const ask = () =>
     ...{ account: ada, key: ada.keys[0]!, model: 'demo', outcome: 'completed' },
     ...{ tokens: [1, 0, 0, 1, 0], cost: 5n },
   })
-const noteAda = () => keeper.note([{ kind: 'receipt-closed', account: ada.row } as Change])
+const noteAda = () => keeper.noteAccount(ada.row)
 
 /** Until everything has been done that needs no timer. */
 async function settled(): Promise<void> {

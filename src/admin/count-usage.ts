@@ -1,4 +1,4 @@
-import { listAccountIds, listAccountRows, listAccounts } from '../db/accounts.ts'
+import { listAccountIds, listAccountRows } from '../db/accounts.ts'
 import { addRefusedTurns, forgetRefusedTurns, type RefusedTurns } from '../db/content/refused-turns.ts'
 import {
   addUsage,
@@ -8,14 +8,19 @@ import {
   listCountedUpTo,
 } from '../db/content/usage-totals.ts'
 import { type ClosedUsageRow, listReceiptsThatAreThere, QUARTER_MS, sumClosedReceipts } from '../db/receipts.ts'
-import { isAlreadyThere, type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import type { Change } from '../ledger/state/state.ts'
-import { pause, pauseIdly } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountId } from '../model/ids.ts'
 import type { ProblemCode } from '../model/problem.ts'
+import {
+  ACCOUNTS_AT_ONCE,
+  createAccountCounter,
+  type InTurn,
+  isCountedElsewhere,
+  RECEIPTS_AT_ONCE,
+} from './count-accounts.ts'
 
 interface UsageFiles {
   readonly db: LedgerDb
@@ -32,9 +37,7 @@ interface UsageKeeperOptions extends UsageFiles {
 
 /** Keeps the running totals of usage in content.db. They follow the ledger; nothing that is paid waits for them. */
 export interface UsageKeeper {
-  /** Called with each durable batch. */
-  note(changes: readonly Change[]): void
-  /** A turn of this account has ended. */
+  /** Called when a turn of this account has ended, and is durable. */
   noteAccount(account: number): void
   /**
    * Counts what has closed on the account until now, within a time limit, then calls `read` with the time up to which
@@ -47,89 +50,23 @@ export interface UsageKeeper {
   close(): Promise<void>
 }
 
-const RETRY_MAX_MS = 30_000
-/** Receipts read at a time: about five milliseconds, for which a concurrent batch waits. */
-const RECEIPTS_AT_ONCE = 1000
-/** Accounts that share one slice. */
-const ACCOUNTS_AT_ONCE = 200
 /** The longest that a reader waits for the count. */
 const WAIT_MAX_MICROS = 2_000_000
 /** After this many interrupted reads, counting stops for the next one. */
 const READS_MAX = 3
 
-/** With PostgreSQL several nodes count the same accounts. One of two that count at once is undone. */
-const isCountedElsewhere = (error: unknown): boolean => error instanceof UnexpectedChanges || isAlreadyThere(error)
-
-type InTurn = <Result>(part: () => Promise<Result>) => Promise<Result>
-
 export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
-  const { db, clock, onFailure } = options
-  const noted = new Set<number>()
-  let timer: NodeJS.Timeout | undefined
-  let failures = 0
-  let closed = false
+  const { clock, onFailure } = options
   const foreign = createForeignUsageCheck(options)
-  let last: Promise<unknown> = Promise.resolve()
+  const counter = createAccountCounter({
+    ...options,
+    async countSlice(accounts) {
+      await foreign.forget(accounts)
+      return countUsage(options, accounts)
+    },
+  })
+  const { inTurn } = counter
   let reading: Promise<unknown> = Promise.resolve()
-
-  /** One at a time, because each count continues where the last one stopped. */
-  const inTurn: InTurn = (work) => {
-    const mine = last.then(async () => {
-      if (closed) throw new Error('The usage is not counted any more')
-      return work()
-    })
-    last = mine.catch(() => {})
-    return mine
-  }
-  /** After each slice the ledger gets a pause as long as the slice took. */
-  const countAll = async (accounts: readonly number[]): Promise<void> => {
-    for (let behind = accounts; behind.length > 0; ) {
-      const begun = clock.nowMicros()
-      behind = await inTurn(async () => {
-        await foreign.forget(behind)
-        return countUsage(options, behind)
-      })
-      if (behind.length > 0) await pause((clock.nowMicros() - begun) / 1000)
-    }
-  }
-  /** Accounts noted meanwhile wait for the next pass; otherwise one pass would follow the other without end. */
-  const countNoted = async (): Promise<void> => {
-    const accounts = [...noted]
-    noted.clear()
-    try {
-      for (let from = 0; from < accounts.length; from += ACCOUNTS_AT_ONCE) {
-        await countAll(accounts.slice(from, from + ACCOUNTS_AT_ONCE))
-      }
-      failures = 0
-    } catch (error) {
-      if (closed) return
-      for (const account of accounts) noted.add(account)
-      // Another node has counted meanwhile.
-      if (isCountedElsewhere(error)) return
-      failures += 1
-      onFailure(error)
-    }
-  }
-  const arm = (): void => {
-    const waitMs = Math.min(options.intervalMs * 2 ** failures, RETRY_MAX_MS)
-    timer = setTimeout(async () => {
-      await countNoted()
-      timer = undefined
-      if (noted.size > 0 && !closed) arm()
-    }, waitMs).unref()
-  }
-  const noteAccount = (account: number): void => {
-    noted.add(account)
-    if (timer === undefined && !closed) arm()
-  }
-  const countEveryAccount = async (): Promise<void> => {
-    for (let after = 0; ; ) {
-      const group = (await listAccounts(db, { after, limit: ACCOUNTS_AT_ONCE })).map(({ row }) => row)
-      if (group.length > 0) await countAll(group)
-      if (group.length < ACCOUNTS_AT_ONCE) return
-      after = group.at(-1)!
-    }
-  }
   /** A failed write is retried later; what was counted before can be read. */
   const countOnce = async (account: number): Promise<number | undefined> => {
     const now = clock.now()
@@ -165,32 +102,16 @@ export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
   }
 
   return {
-    note(changes) {
-      for (const change of changes) if (change.kind === 'receipt-closed') noteAccount(change.account)
-    },
-    noteAccount,
+    noteAccount: counter.noteAccount,
     readUpToDate(account, read) {
       const mine = countWithinLimit(account).then((asOf) => readConsistently(account, () => read(asOf)))
       // Without its result: otherwise each promise would retain all earlier results.
       reading = Promise.allSettled([reading, mine]).then(() => {})
       return mine
     },
-    async catchUp() {
-      while (!closed) {
-        try {
-          await foreign.forgetAll(inTurn)
-          return await countEveryAccount()
-        } catch (error) {
-          if (closed) return
-          onFailure(error)
-          await pauseIdly(RETRY_MAX_MS)
-        }
-      }
-    },
+    catchUp: () => counter.catchUp(() => foreign.forgetAll(inTurn)),
     async close() {
-      closed = true
-      clearTimeout(timer)
-      await last
+      await counter.close()
       await reading
     },
   }

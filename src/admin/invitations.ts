@@ -20,16 +20,18 @@ import {
   inviteUse,
   passwordReset,
   personInsert,
+  personStillActive,
   type StoredInvite,
   type StoredPerson,
   sessionsDelete,
 } from '../db/people.ts'
+import type { Role } from '../db/people-tables.ts'
 import { type AtomicStatement, isAlreadyThere, UnexpectedChanges } from '../db/sql-store.ts'
-import type { Role } from '../db/tables.ts'
 import { mintAccountId, mintPersonId } from '../model/ids.ts'
 import { type AnyAccount, accountClosed, resolveAccount } from './accounts.ts'
 import type { AuditEntry } from './audit.ts'
 import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
+import { hasSecondFactor } from './second-factors.ts'
 import type { OperatorServices } from './services.ts'
 import { type Client, openSession, type SignedIn, type SignInServices } from './sessions.ts'
 import { tooBusy } from './sign-in.ts'
@@ -48,6 +50,15 @@ export async function invitePerson(
   order: z.output<typeof inviteBody> & AnyAccount,
   actor: string,
 ) {
+  try {
+    return await invite(services, order, actor)
+  } catch (error) {
+    if (!(error instanceof UnexpectedChanges)) throw error
+    return refuseOperation('person_disabled', `${actor} is disabled, and cannot invite.`)
+  }
+}
+
+async function invite(services: SignInServices, order: z.output<typeof inviteBody> & AnyAccount, actor: string) {
   const { email } = order
   if (order.resets === true) return inviteToReset(services, email, actor)
   const named = order.account ?? (order.role === 'owner' ? email : undefined)
@@ -58,12 +69,16 @@ export async function invitePerson(
   if (address === undefined) {
     return refuseOperation('email_missing', 'Name the person to invite: an email or an account.', { param: 'email' })
   }
+  if (account === undefined && order.role !== 'operator') {
+    const message = `A person with the role ${order.role} belongs to an account. Name it.`
+    return refuseOperation('invalid_arguments', message, { param: 'account' })
+  }
   if (account?.status === 'closed') return accountClosed(account)
   if ((await findPersonByEmail(services.db, address)) !== undefined) {
     const message = `${address} has already signed up. For a new password, invite with resets.`
     return refuseOperation('person_exists', message, { param: 'email' })
   }
-  return issue(services, { role: order.role, account, person: undefined, email: address, lifetimeMs: INVITE_MS }, actor)
+  return issue(services, { role: order.role, account, person: undefined, email: address }, actor)
 }
 
 /** The link has the address of the running server, which knows it, whatever port it was given. */
@@ -88,7 +103,7 @@ async function inviteToReset(services: SignInServices, email: string | undefined
   if (person.disabled_at !== null)
     return refuseOperation('person_disabled', `${email} is disabled.`, { param: 'email' })
   const account = person.account === null ? undefined : await findAccountByRow(services.db, person.account)
-  return issue(services, { role: person.role, account, person, email, lifetimeMs: INVITE_MS }, actor)
+  return issue(services, { role: person.role, account, person, email }, actor)
 }
 
 /** The invitation of the first operator, for the banner; undefined once a person has signed up. */
@@ -100,21 +115,29 @@ export async function inviteFirstPerson(services: SignInServices) {
 
 interface InviteTerms {
   readonly role: Role
-  readonly account: StoredAccount | undefined
+  readonly account: Pick<StoredAccount, 'id' | 'row'> | undefined
   readonly person: StoredPerson | undefined
   readonly email: string | null
-  readonly lifetimeMs: number
+  readonly lifetimeMs?: number
 }
 
-async function issue(
-  { random, clock, digestInvite, audit, consoleUrl }: SignInServices,
-  { role, account, person, email, lifetimeMs }: InviteTerms,
+async function issue(services: SignInServices, terms: InviteTerms, actor: string) {
+  const { statements, entry, finish } = await draftInvitation(services, terms, actor)
+  await services.audit.record({ ...entry, actor }, statements)
+  return done(await finish())
+}
+
+/** `finish`: for when the statements are written. `replaced`: which open invitations of the same email it replaces. */
+export async function draftInvitation(
+  { random, clock, digestInvite, consoleUrl, invitationMail }: SignInServices,
+  { role, account, person, email, lifetimeMs = INVITE_MS }: InviteTerms,
   actor: string,
+  replaced?: readonly Role[],
 ) {
   const code = mintInviteCode(random)
   const now = clock.now()
   const expiresAt = now + lifetimeMs
-  const statements = inviteInsert({
+  const invite = {
     digest: digestInvite(readInviteCode(code)!),
     role,
     account: account?.row ?? null,
@@ -123,20 +146,25 @@ async function issue(
     createdAt: now,
     expiresAt,
     createdBy: actor,
-  })
+  }
+  // The links of a person who is disabled are void. One that is made at the same time must be too.
+  const maker = actor.includes('@') ? [personStillActive(actor)] : []
   const what = person === undefined ? `as ${role}` : 'to choose a new password'
-  const entry = { actor, action: 'invited', target: person?.id ?? account?.id, account: account?.row } as const
-  await audit.record({ ...entry, detail: `${email ?? 'the first person'} ${what}` }, statements)
-  return done({
-    /** Returned once. Its holder becomes the person. */
-    code,
-    link: `${consoleUrl()}/setup?code=${code}`,
-    email,
-    role,
-    account: account?.id ?? null,
-    resets: person !== undefined,
-    expires_at: isoTime(expiresAt),
-  })
+  const about = { target: person?.id ?? account?.id, account: account?.row }
+  const link = `${consoleUrl()}/setup?code=${code}`
+  const resets = person !== undefined
+  const sealed = { link, expiresAt: isoTime(expiresAt), resets }
+  const mail =
+    email === null ? undefined : invitationMail.draft(email, sealed, await invitationMail.languageFor(email, actor))
+  return {
+    statements: [...maker, ...inviteInsert(invite, replaced), ...(mail?.statements ?? [])],
+    entry: { action: 'invited', ...about, detail: `${email ?? 'the first person'} ${what}` } as const,
+    finish: async () => ({
+      /** Returned once. Its holder becomes the person. */
+      ...{ code, link, email, role, account: account?.id ?? null, resets, expires_at: isoTime(expiresAt) },
+      mailed: await invitationMail.isQueued(mail),
+    }),
+  }
 }
 
 /** What a link is for, for the sign-up page. */
@@ -162,6 +190,11 @@ const inviteNotValid = refuseOperation(
   'This link is no longer valid or was already used. Ask the operator for a new one.',
 )
 
+/** No session: the person has to sign in, by their second factor too. */
+interface PasswordChosen {
+  readonly kind: 'password-chosen'
+}
+
 /** The statements of a sign-up, and its audit entry. */
 interface SignUpSteps {
   readonly email: string
@@ -177,7 +210,7 @@ export async function signUp(
   services: SignInServices,
   body: z.output<typeof signUpBody>,
   client: Client,
-): Promise<Outcome<SignedIn>> {
+): Promise<Outcome<SignedIn> | PasswordChosen> {
   const invite = await findOpenInvite(services, body.code)
   if (invite === undefined) return inviteNotValid
   const email = invite.email ?? body.email
@@ -190,10 +223,17 @@ export async function signUp(
     invite.person === null
       ? await createPerson(services, invite, email, password)
       : await resetPassword(services, invite.person, password)
-  const session = openSession(services, { email: steps.email, password }, client)
+  // A link to choose a password stands for the password only, so it does not sign in a person with a second factor.
+  const needsFactor = invite.person !== null && (await hasSecondFactor(services, invite.person))
+  const session = needsFactor ? undefined : openSession(services, { email: steps.email, password }, client, 'link')
   try {
     const lock = invite.email === null ? [firstInvitesLock()] : []
-    const statements = [...lock, inviteUse(invite, services.clock.now()), ...steps.statements, ...session.statements]
+    const statements = [
+      ...lock,
+      inviteUse(invite, services.clock.now()),
+      ...steps.statements,
+      ...(session?.statements ?? []),
+    ]
     await services.audit.record(steps.entry, statements)
   } catch (error) {
     const refusal = refusalOf(error, steps.email)
@@ -205,6 +245,7 @@ export async function signUp(
   // Guesses of the old password no longer count.
   services.tries.reset({ email: steps.email, address: client.address, device: undefined })
   if (invite.email === null) await services.onFirstPerson()
+  if (session === undefined) return { kind: 'password-chosen' }
   const opened = await session.opened()
   return opened === undefined ? inviteNotValid : done(opened)
 }

@@ -3,7 +3,16 @@ import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { findKeyById } from '../db/keys.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
-import { type CreatedKey, changeKey, createKey, findOwnedKey, revokeKey, rotateKey, updateKey } from './keys.ts'
+import {
+  type CreatedKey,
+  changeKey,
+  createKey,
+  findOwnedKey,
+  type KeyScope,
+  revokeKey,
+  rotateKey,
+  updateKey,
+} from './keys.ts'
 
 const BEN = 2 as AccountRow
 
@@ -22,7 +31,7 @@ beforeEach(async () => {
   made = outcome.value
 })
 
-const change = (terms: object, asked: { of?: AccountRow; mayWiden?: boolean } = {}) =>
+const change = (terms: object, asked: { of?: KeyScope; mayWiden?: boolean } = {}) =>
   changeKey(fixture.services, { key: made.id, ...terms }, { mayWiden: true, ...asked })
 
 describe('changing the terms of a key', () => {
@@ -79,9 +88,9 @@ describe('changing the terms of a key', () => {
   })
 
   it('is refused for revoked keys and keys of other accounts', async () => {
-    expect(await change({ name: 'mine' }, { of: BEN })).toMatchObject({ reason: 'key_not_found' })
+    expect(await change({ name: 'mine' }, { of: { account: BEN } })).toMatchObject({ reason: 'key_not_found' })
     const revoke = (of?: AccountRow) =>
-      revokeKey(fixture.services, { key: made.id }, { mayWiden: true, ...(of && { of }) })
+      revokeKey(fixture.services, { key: made.id }, { mayWiden: true, ...(of && { of: { account: of } }) })
     expect(await revoke(BEN)).toMatchObject({ reason: 'key_not_found' })
     await revoke()
     expect(await change({ name: 'x' })).toMatchObject({ reason: 'key_revoked' })

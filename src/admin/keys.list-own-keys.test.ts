@@ -3,16 +3,8 @@ import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { insertKey } from '../../test/fixtures/db/set-up.ts'
 import { keyItem, keysQuery, listedKey } from '../contract/owner.ts'
 import type { AccountRow } from '../model/ids.ts'
-import {
-  type CreatedKey,
-  changeKey,
-  createKey,
-  listOwnKeys,
-  playgroundKey,
-  revokeKey,
-  rotateKey,
-  showOwnKey,
-} from './keys.ts'
+import { type CreatedKey, changeKey, createKey, listOwnKeys, revokeKey, rotateKey, showOwnKey } from './keys.ts'
+import { playgroundKey } from './playground-key.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
@@ -36,7 +28,7 @@ async function make(name: string, owner: 'ada' | 'ben' = 'ada', terms = {}): Pro
 }
 
 async function list(args: object = {}, account = ADA) {
-  const outcome = await listOwnKeys(services, account, keysQuery.parse(args))
+  const outcome = await listOwnKeys(services, { account }, keysQuery.parse(args))
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   expect(outcome.value.items.map((item) => listedKey.parse(item))).toEqual(outcome.value.items)
   return outcome.value
@@ -71,7 +63,7 @@ describe('the keys of an account', () => {
     used.set(2, Date.UTC(2026, 10, 22))
     await rotateKey(fixture.services, { key: made.id, grace: '1h' })
     await changeKey(fixture.services, { key: made.id, disabled: true })
-    await playgroundKey(fixture.services, ADA, 'builder')
+    await playgroundKey(fixture.services, { account: ADA, person: null }, 'builder')
     const { items, next } = await list()
     expect(next).toBeNull()
     expect(items.map(({ name, playground, caps }) => [name, playground, caps.map(({ limit }) => limit)])).toEqual([
@@ -87,7 +79,10 @@ describe('the keys of an account', () => {
       ...{ caps: [{ name: 'day', used: '0.00', held: '0.00', left: '5.00' }, { name: 'month' }] },
       former: { shown: made.shown },
     })
-    expect(await showOwnKey(services, ADA, made.id)).toEqual({ kind: 'done', value: items[2] })
+    expect(await showOwnKey(services, { account: ADA }, made.id)).toEqual({
+      kind: 'done',
+      value: { ...items[2], shared: [] },
+    })
   })
 
   it('fill at most a megabyte per page', async () => {
@@ -109,7 +104,7 @@ describe('the keys of an account', () => {
     expect(page.items).toHaveLength(200)
     expect(page.items[0]!.models).toEqual({ count: 500, first: models.slice(0, 10) })
     expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(1_000_000)
-    const shown = await showOwnKey(services, ADA, id)
+    const shown = await showOwnKey(services, { account: ADA }, id)
     expect(shown).toMatchObject({ kind: 'done', value: { models } })
     expect(keyItem.safeParse(shown.kind === 'done' && shown.value).success).toBe(true)
   })
@@ -117,7 +112,7 @@ describe('the keys of an account', () => {
   it('are limited in number, without revoked ones', async () => {
     const two = { ...fixture.services, liveKeysMax: () => 2 }
     const order = { account: 'ada@example.com', kind: 'wallet', name: 'more' } as const
-    await playgroundKey(fixture.services, ADA, 'wallet')
+    await playgroundKey(fixture.services, { account: ADA, person: null }, 'wallet')
     const { id } = await make('first')
     const tries = await Promise.all(Array.from({ length: 5 }, () => createKey(two, order)))
     expect(tries.map((outcome) => (outcome.kind === 'refused' ? outcome.reason : outcome.kind)).toSorted()).toEqual([
@@ -154,8 +149,8 @@ describe('the keys of an account', () => {
     const { id } = await make('mine')
     const unknown = 'key_00000000000000000000000000'
     for (const ask of [
-      (key: string) => showOwnKey(services, BEN, key),
-      (key: string) => listOwnKeys(services, BEN, { after: key, limit: 10 }),
+      (key: string) => showOwnKey(services, { account: BEN }, key),
+      (key: string) => listOwnKeys(services, { account: BEN }, { after: key, limit: 10 }),
     ]) {
       const [foreign, none] = [await ask(id), await ask(unknown)]
       expect(foreign).toMatchObject({ kind: 'refused', reason: 'key_not_found' })

@@ -126,13 +126,15 @@ describe('rotating a key', () => {
 
   it('is refused for keys of other accounts', async () => {
     const asBen = async (key: string) => {
-      const outcome = await rotateKey(fixture.services, { key, grace: '0' }, BEN)
+      const outcome = await rotateKey(fixture.services, { key, grace: '0' }, { account: BEN })
       return outcome.kind === 'refused' ? { ...outcome, message: outcome.message.replace(key, 'KEY') } : outcome
     }
     expect(await asBen(made.id)).toEqual(await asBen(made.id.replace(/.$/, '~')))
     expect(await asBen(made.id)).toMatchObject({ reason: 'key_not_found' })
     expect(await emitted(made.key)).toBe(made.id)
-    expect(await rotateKey(fixture.services, { key: made.id, grace: '0' }, ADA)).toMatchObject({ kind: 'done' })
+    expect(await rotateKey(fixture.services, { key: made.id, grace: '0' }, { account: ADA })).toMatchObject({
+      kind: 'done',
+    })
   })
 
   it('stores no secret, former or current', async () => {

@@ -1,36 +1,39 @@
 import type { z } from 'zod'
-import { type CallerOutcome, judgeKey, knownKeyOf } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { admits } from '../catalog/resolve-model.ts'
-import type { changeKeyBody, createKeyBody, KeyTerms, keyCaps, keysQuery, rotateKeyBody } from '../contract/owner.ts'
+import type { raiseBody } from '../contract/caps.ts'
+import type { changeKeyBody, createKeyBody, KeyTerms, keysQuery, rotateKeyBody } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow, type StoredAccount } from '../db/accounts.ts'
+import { type CapAmounts, capsOfKeys, capsOfNew, listCapsOf, NEW_KEYS } from '../db/caps.ts'
 import {
   digestRotation,
   findKeyById,
-  findPlaygroundKey,
-  insertPlaygroundKey,
   type KeyChange,
   keyInsert,
   keyUpdate,
   listLiveKeys,
+  listOwnersOfKeys,
   listShownKeys,
   listWholeKeys,
   type ShownKey,
   type StoredKey,
 } from '../db/keys.ts'
+import { findPersonById } from '../db/people.ts'
+import type { LedgerDb } from '../db/tables.ts'
+import { findTeam, findTeamByName } from '../db/teams.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { searchTerms } from '../lib/anywhere/text.ts'
 import { type ConfiguredLimits, rateLimitsOfKey } from '../limits/limits.ts'
-import { allowancesOfCaps } from '../model/allowance.ts'
 import type { Caller, KeyKind, RateLimits } from '../model/caller.ts'
-import { type AccountRow, type KeyId, type KeyRow, mintKeyId } from '../model/ids.ts'
-import { formatUsd } from '../model/money.ts'
+import { type AccountRow, type KeyId, mintKeyId } from '../model/ids.ts'
 import { type AnyAccount, type OneAccount, resolveAccount, resolveOpenAccount, walletOf } from './accounts.ts'
+import { amountsOf, capsView, capView, raiseCap, readCaps, resolveMember } from './caps.ts'
 import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
-import { capView, windowView } from './plans.ts'
+import { windowView } from './plans.ts'
 import type { AdminServices, DbService, OwnerServices } from './services.ts'
-import { cutPage, isoTime, isoTimeOrNull, NEWEST, parseExpiry, quoted, readAmount, unreadableMoment } from './values.ts'
+import { cutPage, isoTime, isoTimeOrNull, NEWEST, parseExpiry, quoted, unreadableMoment } from './values.ts'
+import { widensKey } from './widened-keys.ts'
 
 /** Revoked is final, so it comes first. Expired comes before disabled, because enabling would not help. */
 function keyStateOf(key: Pick<StoredKey, 'revoked_at' | 'expires_at' | 'disabled_at'>, now: number) {
@@ -42,7 +45,12 @@ function keyStateOf(key: Pick<StoredKey, 'revoked_at' | 'expires_at' | 'disabled
 /** A key as operators see it, without the secret, which is stored nowhere. */
 export type KeyView = ReturnType<typeof keyView>
 
-const keyView = (key: StoredKey, owner: { readonly id: string; readonly email: string }, now: number) => ({
+const keyView = (
+  key: StoredKey,
+  owner: { readonly id: string; readonly email: string },
+  caps: CapAmounts,
+  now: number,
+) => ({
   id: key.id,
   account: owner.id,
   email: owner.email,
@@ -53,17 +61,18 @@ const keyView = (key: StoredKey, owner: { readonly id: string; readonly email: s
   state: keyStateOf(key, now),
   playground: key.playground === 1,
   /** Ids and globs; null admits every model of its kind. */
-  models: modelsOf(key),
+  models: listOf(key.models),
   limits: limitsView(limitsOf(key)),
-  /** Spend caps per day or month of UTC, in USD. */
-  caps: capsView(key),
+  /** Its own caps, in periods of UTC. */
+  caps: capsView(caps),
+  addresses: listOf(key.addresses),
   expires_at: isoTimeOrNull(key.expires_at),
   created_at: isoTime(key.created_at),
   former: formerOf(key, now),
 })
 
-const modelsOf = ({ models }: Pick<StoredKey, 'models'>): string[] | null =>
-  models === null ? null : (JSON.parse(models) as string[])
+export const listOf = (stored: string | null): string[] | null =>
+  stored === null ? null : (JSON.parse(stored) as string[])
 
 const limitsOf = ({ limits }: Pick<StoredKey, 'limits'>): RateLimits =>
   limits === null ? {} : (JSON.parse(limits) as RateLimits)
@@ -83,12 +92,8 @@ const limitsView = (limits: RateLimits) => ({
   ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
 })
 
-export type CapsView = ReturnType<typeof capsView>
-
-const capsView = ({ cap_day_nano, cap_month_nano }: StoredKey) => ({
-  ...(cap_day_nano !== null && { day: formatUsd(cap_day_nano) }),
-  ...(cap_month_nano !== null && { month: formatUsd(cap_month_nano) }),
-})
+const readKeyView = async (db: LedgerDb, { key, owner }: OwnedKey, now: number) =>
+  keyView(key, owner, amountsOf((await capsOfKeys(db, [key]))[0]!.own), now)
 
 /** For the audit log. */
 const describeKeyChange = (what: string, { name, kind }: Pick<StoredKey, 'name' | 'kind'>): string =>
@@ -98,54 +103,60 @@ export interface OneKey {
   readonly key: string
 }
 
+/** The keys of an account; with a person, only those of theirs. */
+export interface KeyScope {
+  readonly account: AccountRow
+  readonly person?: number | undefined
+}
+
 interface OwnedKey {
   readonly kind: 'found'
   readonly key: StoredKey
   readonly owner: StoredAccount
 }
 
-/** `of` limits it to the keys of one account: keys of others do not exist for it. */
-export async function findOwnedKey(
-  { db }: DbService,
-  id: string,
-  of?: AccountRow,
-): Promise<OwnedKey | OperationRefused> {
+/** `of` limits it to some keys: others do not exist for it. */
+export async function findOwnedKey({ db }: DbService, id: string, of?: KeyScope): Promise<OwnedKey | OperationRefused> {
   // A secret pasted instead of the id must not appear in a message or a log.
   if (/^mr_(wallet|builder)_/.test(id)) {
     return refuseOperation('key_not_found', 'This is the secret of a key. Use its key_ id; see: millrace keys list')
   }
   const key = await findKeyById(db, id)
   const owner = key && (await findAccountByRow(db, key.account))
-  if (key === undefined || owner === undefined || (of !== undefined && key.account !== of)) {
+  if (key === undefined || owner === undefined || (of !== undefined && !isWithin(of, key))) {
     return refuseOperation('key_not_found', `There is no key ${quoted(id)}. See: millrace keys list`)
   }
   return { kind: 'found', key, owner }
 }
+
+const isWithin = ({ account, person }: KeyScope, key: Pick<StoredKey, 'account' | 'person'>): boolean =>
+  key.account === account && (person === undefined || key.person === person)
 
 /** The keys of one account or of all, newest first, revoked ones included. A page starts after the key of the cursor. */
 export async function listKeys({ db, clock }: AdminServices, { account, after, limit }: PageQuery & AnyAccount) {
   const resolved = account === undefined ? undefined : await resolveAccount({ db }, account)
   if (resolved?.kind === 'refused') return resolved
   const of = resolved?.value.row as AccountRow | undefined
-  const last = after === undefined ? undefined : await findOwnedKey({ db }, after, of)
+  const last =
+    after === undefined ? undefined : await findOwnedKey({ db }, after, of === undefined ? undefined : { account: of })
   if (last?.kind === 'refused') return last
   const read = await listWholeKeys(db, of, { before: last?.key.row ?? NEWEST, limit: limit + 1 })
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
   const now = clock.now()
-  const items = rows.map((key) => keyView(key, { id: key.owner_id, email: key.owner_email }, now))
+  const caps = await capsOfKeys(db, rows)
+  const items = rows.map((key, index) =>
+    keyView(key, { id: key.owner_id, email: key.owner_email }, amountsOf(caps[index]!.own), now),
+  )
   return done({ items, next })
 }
-
-/** The spend caps of a key as allowances of the ledger. */
-const allowancesOf = (key: Pick<StoredKey, 'row' | 'cap_day_nano' | 'cap_month_nano'>) =>
-  allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano })
 
 export async function showKey({ db, clock, ledger }: AdminServices, { key: named }: OneKey) {
   const found = await findOwnedKey({ db }, named)
   if (found.kind === 'refused') return found
   const { key, owner } = found
-  const { statuses } = await ledger.allowanceStatuses(key.account as AccountRow, allowancesOf(key))
-  return done({ ...keyView(key, owner, clock.now()), spent: statuses.map(capView) })
+  const [caps] = await capsOfKeys(db, [key])
+  const { statuses } = await ledger.allowanceStatuses(key.account as AccountRow, caps!.own)
+  return done({ ...keyView(key, owner, amountsOf(caps!.own), clock.now()), spent: statuses.map(capView) })
 }
 
 type OwnKeyServices = Pick<OwnerServices, 'db' | 'clock' | 'ledger' | 'lastUsed'>
@@ -153,15 +164,18 @@ type OwnKeyServices = Pick<OwnerServices, 'db' | 'clock' | 'ledger' | 'lastUsed'
 /** Newest first, revoked ones included, so that their usage stays explainable. A page starts after the key of the cursor. */
 export async function listOwnKeys(
   services: OwnKeyServices,
-  account: AccountRow,
-  { after, limit, search = '' }: z.output<typeof keysQuery>,
+  scope: KeyScope,
+  { after, limit, search = '', person, team }: z.output<typeof keysQuery>,
 ) {
-  const last = after === undefined ? undefined : await findOwnedKey(services, after, account)
+  const owners = await readKeyFilter(services, scope, { person, team })
+  if (owners.kind === 'refused') return owners
+  const of = { ...scope, ...owners.value }
+  const last = after === undefined ? undefined : await findOwnedKey(services, after, scope)
   if (last?.kind === 'refused') return last
   const before = last?.key.row ?? NEWEST
-  const read = await listShownKeys(services.db, account, { before, limit: limit + 1, words: searchTerms(search) })
+  const read = await listShownKeys(services.db, of, { before, limit: limit + 1, words: searchTerms(search) })
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
-  const facts = await factsOf(services, account, rows)
+  const facts = await factsOf(services, scope.account, rows)
   const items = rows.map(({ models_count: count, models_first: first }, index) => ({
     ...facts[index]!,
     models: count === null || first === null ? null : { count, first: (JSON.parse(first) as string[]).slice(0, count) },
@@ -169,31 +183,51 @@ export async function listOwnKeys(
   return done({ items, next })
 }
 
+/** The rows of a person and a team of the account, by which keys are filtered. A member sees only their own keys. */
+export async function readKeyFilter(
+  { db }: DbService,
+  scope: KeyScope,
+  named: { readonly person?: string | undefined; readonly team?: string | undefined },
+): Promise<Outcome<{ readonly person: number | undefined; readonly team: number | undefined }>> {
+  const team = named.team === undefined ? undefined : await findTeam(db, named.team)
+  if (named.team !== undefined && team?.account !== scope.account)
+    return refuseOperation('team_not_found', `The account has no team ${quoted(named.team)}.`, { param: 'team' })
+  const person = named.person === undefined ? undefined : await findPersonById(db, named.person)
+  const isOther = scope.person !== undefined && person?.row !== scope.person
+  if (named.person !== undefined && (person?.account !== scope.account || isOther))
+    return refuseOperation('person_not_found', `The account has no person ${quoted(named.person)}.`, {
+      param: 'person',
+    })
+  return done({ person: person?.row ?? scope.person, team: team?.row })
+}
+
 /** A key as its owner sees it. */
-export async function showOwnKey(services: OwnKeyServices, account: AccountRow, id: string) {
-  const found = await findOwnedKey(services, id, account)
+export async function showOwnKey(services: OwnKeyServices, scope: KeyScope, id: string) {
+  const found = await findOwnedKey(services, id, scope)
   if (found.kind === 'refused') return found
-  const [facts] = await factsOf(services, account, [found.key])
-  return done({ ...facts!, models: modelsOf(found.key) })
+  const [facts] = await factsOf(services, scope.account, [found.key])
+  const [caps] = await capsOfKeys(services.db, [found.key])
+  const { statuses } = await services.ledger.allowanceStatuses(scope.account, caps!.shared)
+  return done({ ...facts!, models: listOf(found.key.models), shared: statuses.map(capView) })
 }
 
 /** Everything about keys but their models, with one query to the ledger. */
 async function factsOf(
-  { clock, ledger, lastUsed }: OwnKeyServices,
+  { db, clock, ledger, lastUsed }: OwnKeyServices,
   account: AccountRow,
   keys: readonly Omit<ShownKey, 'models_count' | 'models_first'>[],
 ) {
-  const caps = keys.map(allowancesOf)
+  const caps = (await capsOfKeys(db, keys)).map(({ own }) => own)
+  const rows = keys.map(({ row }) => row)
+  const [people, teams] = await Promise.all((['person', 'team'] as const).map((of) => ownersByKey(db, rows, of)))
   const { statuses } = await ledger.allowanceStatuses(account, caps.flat())
-  const used = await lastUsed(
-    account,
-    keys.map(({ row }) => row),
-  )
+  const used = await lastUsed(account, rows)
   // One status for each cap, in their order.
   const views = statuses.map(capView)
   const now = clock.now()
   return keys.map((key, index) => {
     const limits = limitsOf(key)
+    const [person, team] = [people!.get(key.row), teams!.get(key.row)]
     return {
       id: key.id,
       name: key.name,
@@ -207,6 +241,9 @@ async function factsOf(
         concurrent: limits.concurrent ?? null,
       },
       caps: views.splice(0, caps[index]!.length),
+      addresses: listOf(key.addresses),
+      person: person === undefined ? null : { id: person.id, email: person.name },
+      team: team === undefined ? null : { id: team.id, name: team.name },
       created_at: isoTime(key.created_at),
       last_used_at: isoTimeOrNull(used.get(key.row) ?? null),
       expires_at: isoTimeOrNull(key.expires_at),
@@ -214,6 +251,9 @@ async function factsOf(
     }
   })
 }
+
+const ownersByKey = async (db: LedgerDb, rows: readonly number[], of: 'person' | 'team') =>
+  new Map((await listOwnersOfKeys(db, rows, of)).map((owner) => [owner.row, owner]))
 
 interface DescribeKeyServices {
   readonly ledger: Pick<Ledger, 'accountStatus' | 'allowanceStatuses'>
@@ -254,11 +294,17 @@ export interface CreatedKey extends KeyView {
   readonly key: string
 }
 
+interface CreateKeyOptions {
+  /** Refuses if a live key of the account has this name. */
+  readonly needsNewName?: boolean
+  /** The row of the person whose key it is, if the order names none. */
+  readonly maker?: number | null
+}
+
 export async function createKey(
   services: AdminServices,
-  { account: named, kind, name, ...terms }: z.output<typeof createKeyBody> & OneAccount,
-  /** Refuses if a live key of the account has this name. */
-  { needsNewName = false }: { readonly needsNewName?: boolean } = {},
+  { account: named, kind, name, person, team, ...terms }: z.output<typeof createKeyBody> & OneAccount,
+  { needsNewName = false, maker = null }: CreateKeyOptions = {},
 ): Promise<Outcome<CreatedKey>> {
   const { db, clock, random, auditLog } = services
   const resolved = await resolveOpenAccount({ db }, named)
@@ -266,19 +312,24 @@ export async function createKey(
   const { value: account } = resolved
   const read = readTerms(services, kind, terms)
   if (read.kind === 'refused') return read
-  const { limits = {}, ...columns } = read.columns
+  const owners = await readOwners(services, account.row, { person, team })
+  if (owners.kind === 'refused') return owners
+  const { limits = {}, caps: given, ...columns } = read.columns
   const now = clock.now()
   const { digest, shown, key } = services.mintKey(kind)
-  // In a new key, null and absent limits are the same.
+  // In a new key, null and absent limits are the same. A cap that is null is none, though new keys have one.
   const own = Object.entries(limits).filter(([, rate]) => rate !== null)
+  const caps = { ...(await listCapsOf(db, [account.row], [NEW_KEYS])).get(NEW_KEYS), ...given }
   const row = {
     ...{ id: mintKeyId(random), account: account.row, kind, name, digest, shown, models: null, expires_at: null },
-    ...{ ...columns, limits: own.length === 0 ? null : JSON.stringify(Object.fromEntries(own)), created_at: now },
+    ...{ ...columns, ...owners.value, person: owners.value.person ?? maker, ...columnsOfCaps(caps), created_at: now },
+    limits: own.length === 0 ? null : JSON.stringify(Object.fromEntries(own)),
   }
   const liveMax = services.liveKeysMax()
   const detail = describeKeyChange('made', row)
   const entry = { action: 'key_created', target: row.id, account: account.row, detail } as const
-  if (!(await auditLog.act(entry, [keyInsert(db, row, { liveMax, needsNewName })]))) {
+  const statements = [keyInsert(db, row, { liveMax, needsNewName }), ...capsOfNew('key', row.id, otherCaps(caps))]
+  if (!(await auditLog.act(entry, statements))) {
     if (needsNewName && (await listLiveKeys(db, account.row)).some((key) => key.name === name)) {
       return refuseOperation('key_changed', `The account has a key ${quoted(name)} by now. Apply again.`)
     }
@@ -287,14 +338,41 @@ export async function createKey(
   }
   const stored = await findKeyById(db, row.id)
   if (stored === undefined) throw new Error(`Key ${row.id} is missing after it was created`)
-  return done({ ...keyView(stored, account, now), key })
+  return done({ ...keyView(stored, account, caps, now), key })
 }
+
+/** The person and the team of a new key, which are its own for life. */
+async function readOwners(
+  { db }: DbService,
+  account: number,
+  { person: named, team: teamId }: { readonly person?: string | undefined; readonly team?: string | undefined },
+): Promise<Outcome<{ readonly person: number | null; readonly team: number | null }>> {
+  const person = named === undefined ? undefined : await resolveMember({ db }, named)
+  if (person?.kind === 'refused') return person
+  if (person && (person.value.account !== account || person.value.disabled_at !== null))
+    return refuseOperation('person_not_found', `The account has no active person ${quoted(named!)}.`, {
+      param: 'person',
+    })
+  const team =
+    teamId === undefined ? undefined : ((await findTeam(db, teamId)) ?? (await findTeamByName(db, account, teamId)))
+  if (teamId !== undefined && (team?.account !== account || team.archived_at !== null))
+    return refuseOperation('team_not_found', `The account has no open team ${quoted(teamId)}.`, { param: 'team' })
+  return done({ person: person?.value.row ?? null, team: team?.row ?? null })
+}
+
+/** Two caps have columns of the key; the others have rows of their own. */
+const columnsOfCaps = ({ day, month }: CapAmounts) => ({
+  ...(day !== undefined && { cap_day_nano: day }),
+  ...(month !== undefined && { cap_month_nano: month }),
+})
+
+const otherCaps = ({ day: _, month: __, ...others }: CapAmounts): CapAmounts => others
 
 /** Which keys the caller may change, and how far. */
 interface ChangeRights {
-  /** The account of an owner; undefined for an operator. */
-  readonly of?: AccountRow
-  /** Whether the key may gain rights. An owner needs a recently confirmed password for that. */
+  /** Undefined for an operator. */
+  readonly of?: KeyScope
+  /** Whether the key may gain rights. In the console that needs a recently confirmed password for that. */
   readonly mayWiden: boolean
 }
 
@@ -319,8 +397,9 @@ export async function changeKey(
     // Disabling a disabled key keeps its time.
     ...(terms.disabled !== undefined && { disabled_at: terms.disabled ? (key.disabled_at ?? now) : null }),
   }
-  if (Object.keys(change).length === 0) return done(keyView(key, found.owner, now))
-  if (!mayWiden && widensKey(key, change, services.keyRateLimits())) return confirmToWiden
+  const caps = amountsOf((await capsOfKeys(services.db, [key]))[0]!.own)
+  if (Object.keys(change).length === 0) return done(keyView(key, found.owner, caps, now))
+  if (!mayWiden && widensKey(key, caps, change, services.keyRateLimits())) return confirmToWiden
   return updateKey(services, found, { change, what: describeTerms(terms), judged: mayWiden ? undefined : key })
 }
 
@@ -357,17 +436,30 @@ export async function updateKey(
   const action = change.revoked_at === undefined ? 'key_changed' : 'key_revoked'
   const detail = describeKeyChange(what, { name: change.name ?? name, kind })
   const changed = await auditLog
-    .act({ action, target: id, account, detail }, [keyUpdate(db, row, change, judged)])
+    .act({ action, target: id, account, detail }, keyUpdate(db, { row, account }, change, judged))
     .finally(() => forgetKey(id as KeyId))
   const after = await findOwnedKey({ db }, id)
   if (after.kind === 'refused') return after
   // A script may revoke twice after a lost answer, which succeeds.
-  if (changed || change.revoked_at !== undefined) return done(keyView(after.key, after.owner, clock.now()))
+  if (changed || change.revoked_at !== undefined) return done(await readKeyView(db, after, clock.now()))
   if (after.key.revoked_at !== null) return keyRevoked(id)
   return refuseOperation(
     'key_changed',
     `${id} was changed by someone else at the same time. Nothing was done: check it again.`,
   )
+}
+
+/** A higher cap until an end. */
+export async function raiseKeyCap(
+  services: AdminServices,
+  { key: named, ...raise }: OneKey & z.output<typeof raiseBody>,
+  of?: KeyScope,
+) {
+  const found = await findOwnedKey(services, named, of)
+  if (found.kind === 'refused') return found
+  const { id, account, name } = found.key
+  const [caps] = await capsOfKeys(services.db, [found.key])
+  return raiseCap(services, { account, target: id, name, caps: caps!.own }, raise)
 }
 
 const keyRevoked = (id: string): OperationRefused =>
@@ -383,7 +475,7 @@ const GRACE_MAX_MS = 30 * 86_400_000
 export async function rotateKey(
   services: AdminServices,
   args: z.output<typeof rotateKeyBody> & OneKey,
-  of?: AccountRow,
+  of?: KeyScope,
 ): Promise<Outcome<CreatedKey>> {
   const { db, clock, auditLog, forgetKey } = services
   const found = await findOwnedKey({ db }, args.key, of)
@@ -407,7 +499,7 @@ export async function rotateKey(
   const after = await findOwnedKey({ db }, args.key, of)
   if (after.kind === 'refused') return after
   if (after.key.revoked_at !== null) return keyRevoked(key.id)
-  if (rotated) return done({ ...keyView(after.key, after.owner, now), key: secret })
+  if (rotated) return done({ ...(await readKeyView(db, after, now)), key: secret })
   return refuseOperation(
     'key_changed',
     `${key.id} was given another secret at the same time. Nothing was done; try again.`,
@@ -421,51 +513,6 @@ function endOfGrace(grace: string, now: number): number | null | undefined {
   return end !== undefined && end <= now + GRACE_MAX_MS ? end : undefined
 }
 
-/**
- * Whether the change lets the key do more: spend more, last longer, call another model, or call at all. `configured` are the
- * limits of a key without its own.
- */
-function widensKey(key: StoredKey, change: KeyChange, configured: RateLimits): boolean {
-  return (
-    (change.disabled_at === null && key.disabled_at !== null) ||
-    isMore(key.expires_at, change.expires_at) ||
-    isMore(key.cap_day_nano, change.cap_day_nano) ||
-    isMore(key.cap_month_nano, change.cap_month_nano) ||
-    widensLimits(key.limits, change.limits, configured) ||
-    widensModels(key.models, change.models)
-  )
-}
-
-/** Null means no limit, undefined no change. */
-const isMore = <Bound extends number | bigint>(before: Bound | null, after: Bound | null | undefined): boolean =>
-  after !== undefined && before !== null && (after === null || after > before)
-
-function widensLimits(stored: string | null, change: KeyChange['limits'], configured: RateLimits): boolean {
-  if (change === undefined) return false
-  const own = stored === null ? {} : (JSON.parse(stored) as RateLimits)
-  const left = Object.entries({ ...own, ...change }).filter(([, rate]) => rate !== null)
-  const before = boundsOf(rateLimitsOfKey(configured, own))
-  const after = boundsOf(rateLimitsOfKey(configured, Object.fromEntries(left)))
-  return before.some((bound, which) => isMore(bound, after[which]))
-}
-
-/** Without its own burst, the whole rate may come at once. */
-const boundsOf = (rateLimits: RateLimits): (number | null)[] => [
-  rateLimits.requestsPerMinute ?? null,
-  rateLimits.requestsBurst ?? rateLimits.requestsPerMinute ?? null,
-  rateLimits.tokensPerMinute ?? null,
-  rateLimits.tokensBurst ?? rateLimits.tokensPerMinute ?? null,
-  rateLimits.concurrent ?? null,
-]
-
-/** Any entry that is not in the old list widens it, even if an old pattern covers it. */
-function widensModels(before: string | null, after: string | null | undefined): boolean {
-  if (before === null || after === undefined) return false
-  if (after === null) return true
-  const listed = new Set(JSON.parse(before) as string[])
-  return (JSON.parse(after) as string[]).some((entry) => !listed.has(entry))
-}
-
 const confirmToWiden = refuseOperation(
   'confirm_password',
   'This lets the key do more than before. Confirm your password again.',
@@ -475,7 +522,7 @@ const confirmToWiden = refuseOperation(
 export function readTerms(
   { clock, catalog }: AdminServices,
   kind: KeyKind,
-  { name, models, limits, caps = {}, expires }: KeyTerms,
+  { name, models, limits, caps = {}, addresses, expires }: KeyTerms,
 ) {
   const unmatched = unmatchedModels(catalog(), kind, models ?? [])
   if (unmatched.length > 0) {
@@ -484,16 +531,15 @@ export function readTerms(
   }
   const expiresAt = expires == null ? expires : (parseExpiry(expires, clock.now()) ?? 'unreadable')
   if (expiresAt === 'unreadable') return unreadableMoment(expires ?? '', 'expires')
-  const [day, month] = [readCap(caps, 'day'), readCap(caps, 'month')]
-  if (day.kind === 'refused') return day
-  if (month.kind === 'refused') return month
+  const amounts = readCaps(caps)
+  if (amounts.kind === 'refused') return amounts
   const columns = {
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models: models && JSON.stringify(models) }),
     ...(limits !== undefined && { limits: limitsColumn(limits) }),
+    ...(addresses !== undefined && { addresses: addresses && JSON.stringify([...new Set(addresses)]) }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
-    ...(day.amount !== undefined && { cap_day_nano: day.amount }),
-    ...(month.amount !== undefined && { cap_month_nano: month.amount }),
+    ...(Object.keys(amounts.amounts).length > 0 && { caps: amounts.amounts }),
   }
   return { kind: 'read' as const, columns }
 }
@@ -504,39 +550,8 @@ function unmatchedModels(catalog: Catalog, kind: KeyKind, listed: readonly strin
   return listed.filter((name) => !entries.some((entry) => admits(name, entry)))
 }
 
-function readCap(caps: z.output<typeof keyCaps>, period: 'day' | 'month') {
-  const text = caps[period]
-  return text == null ? ({ kind: 'read', amount: text } as const) : readAmount(text, `caps.${period}`)
-}
-
 const limitsColumn = (limits: NonNullable<KeyTerms['limits']>): Record<string, number | null> => ({
   ...(limits.requests_per_minute !== undefined && { requestsPerMinute: limits.requests_per_minute }),
   ...(limits.tokens_per_minute !== undefined && { tokensPerMinute: limits.tokens_per_minute }),
   ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
 })
-
-/** As long as the digest of a secret. No secret has this digest. */
-const DIGEST_BYTES = 32
-/** The key may be revoked between its creation and its use. */
-const TRIES_MAX = 3
-
-/**
- * The caller of the console's playground: a key with caps, limits and receipts, but without a secret, so that no program can
- * use it. It is created at its first use, and again after it was revoked; disabling it closes the playground. A suspended
- * account is refused, as in the API.
- */
-export async function playgroundKey(
-  { db, clock, random }: Pick<AdminServices, 'db' | 'clock' | 'random'>,
-  account: AccountRow,
-  kind: KeyKind,
-): Promise<CallerOutcome> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const key = await findPlaygroundKey(db, account, kind)
-    if (key !== undefined) return judgeKey(knownKeyOf(key, 'present'), clock.now())
-    await insertPlaygroundKey(db, {
-      ...{ id: mintKeyId(random), account, kind, name: 'Playground', digest: random(DIGEST_BYTES) },
-      ...{ shown: 'no secret', models: null, limits: null, expires_at: null, created_at: clock.now() },
-    })
-  }
-  throw new Error(`The playground key of account ${account} is revoked as often as it is created`)
-}

@@ -19,11 +19,23 @@ export const tokenPricesView = (prices: TokenPrices) => ({
   output: formatPricePerMillion(prices.output),
 })
 
+/** By field and value, as the configuration has them; null for none. */
+const multipliersView = ({ multipliers }: Pick<Price, 'multipliers'>) =>
+  multipliers === undefined
+    ? null
+    : Object.fromEntries(
+        Object.entries(multipliers).map(([field, factors]) => [
+          field,
+          Object.fromEntries(Object.entries(factors).map(([value, factor]) => [value, formatPricePerMillion(factor)])),
+        ]),
+      )
+
 /** A price of the configuration, before the ledger numbers it. */
 export const termsView = (price: Omit<Price, 'version'>) => ({
   ...tokenPricesView(price),
   per_request: formatUsd(price.perRequest),
   tiers: price.tiers.map((tier) => ({ ...tokenPricesView(tier), above_input_tokens: tier.aboveInputTokens })),
+  multipliers: multipliersView(price),
 })
 
 /** Every model with its lanes and prices, for operators. */
@@ -100,8 +112,8 @@ const offeredModelView = (model: Model, isAvailable: (lane: Lane) => boolean) =>
 
 function offeredPrice({ price }: Model) {
   if (price === undefined) return null
-  const { tiers, per_request, ...base } = termsView(price)
-  return { tiers: [{ above_input_tokens: 0, ...base }, ...tiers], per_request }
+  const { tiers, per_request, multipliers, ...base } = termsView(price)
+  return { tiers: [{ above_input_tokens: 0, ...base }, ...tiers], per_request, multipliers }
 }
 
 /** A model for the first request: an available one with a price, else any. */

@@ -2,38 +2,73 @@ import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { applyBody } from '../contract/accounts-file.ts'
 import { createAdminKeyBody } from '../contract/admin-keys.ts'
+import { caps, raiseBody } from '../contract/caps.ts'
+import { historyQuery, managedChange, previewBody, providerBody, testBody } from '../contract/managed.ts'
+import {
+  addWebhookBody,
+  changeSettingsBody,
+  changeWebhookBody,
+  mailTestBody,
+  ofAnyAccount,
+} from '../contract/notices.ts'
 import { accountsQuery, createAccountBody, createCodesBody, creditBody, inviteBody } from '../contract/operate.ts'
+import { invoiceQuery, servedQuery } from '../contract/operator-reports.ts'
 import {
   changeKeyBody,
   createKeyBody,
-  keyCaps,
   redeemBody,
   renameKeyBody,
   rotateKeyBody,
   usageQuery,
 } from '../contract/owner.ts'
+import { reconcileBody } from '../contract/payments.ts'
+import { changeTeamBody, createTeamBody } from '../contract/teams.ts'
 import { moment, named, nothing, pageQuery } from '../contract/values.ts'
 import { operatedAccounts, showAccount } from './account-views.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
 import { createAdminKey, listAdminKeys, revokeAdminKey } from './admin-keys.ts'
 import { applyAccounts, exportAccounts } from './apply.ts'
 import { COMMAND_LINE } from './audit.ts'
+import { changeMemberCaps, changeNewKeyCaps, raiseMemberCap, showMember } from './caps.ts'
 import { createCodes, listCodes, redeemCodeFor, withdrawCode } from './codes.ts'
 import { compareCatalog } from './compare-catalog.ts'
+import { findModels, testProvider } from './find-models.ts'
 import { inviteAtServer } from './invitations.ts'
-import { changeKey, createKey, listKeys, revokeKey, rotateKey, showKey } from './keys.ts'
+import { invoice, invoiceCsv } from './invoice.ts'
+import { changeKey, createKey, listKeys, raiseKeyCap, revokeKey, rotateKey, showKey } from './keys.ts'
 import { copyForBackup, followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
 import { readLog, readMetrics } from './look-on.ts'
+import { changeManaged, listManagedEntries, managedVersions } from './managed.ts'
+import { exportManaged } from './managed-yaml.ts'
 import { explainRoute, listModels } from './models.ts'
-import { type Done, done, type Outcome, refuseOperation } from './outcome.ts'
-import { disablePerson, enablePerson, listPeople } from './people.ts'
+import { changeNoticeSettings, listNoticesOf, showNoticeSettings } from './notices.ts'
+import { type Done, done, ifDone, type Outcome, refuseOperation } from './outcome.ts'
+import { listPayments } from './payments.ts'
+import { disablePerson, enablePerson, listPeople, unlinkPerson } from './people.ts'
 import { assignPlan, endPlan, listPlans, showPlan } from './plans.ts'
+import { previewPrice } from './price-preview.ts'
+import { reconcilePayments } from './reconcile-payments.ts'
 import { traceRequest } from './requests.ts'
+import { removeFactors } from './second-factors.ts'
+import { servedReport } from './served-report.ts'
 import { statusOfAll } from './server-status.ts'
 import type { OperatorServices } from './services.ts'
 import { walletEntries } from './statement.ts'
+import { changeTeam, createTeam, listTeams, raiseTeamCap, showTeam } from './teams.ts'
 import { exportUsage, usageOfAccounts, usageReport, withDays } from './usage-report.ts'
 import { adjustWallet, creditWallet, listFundingRequests, refundWallet, showWallet } from './wallet.ts'
+import {
+  addWebhook,
+  changeWebhook,
+  listWebhookDeliveries,
+  listWebhooks,
+  removeWebhook,
+  resendDelivery,
+  resolveOwner,
+  rotateWebhook,
+  testMail,
+  testWebhook,
+} from './webhooks.ts'
 
 interface Operation<Schema extends z.ZodType, Value> {
   readonly args: Schema
@@ -50,15 +85,22 @@ const ofAccount = { account: named }
 const oneAccount = z.strictObject(ofAccount)
 const oneKey = z.strictObject({ key: named })
 const onePerson = z.strictObject({ person: named })
+const oneWebhook = z.strictObject({ webhook: named })
+const oneTeam = z.strictObject({ team: named })
 const credit = creditBody.extend(ofAccount)
 /** As the console asks for it, with days, steps and parts that need not be named. */
 const usageOfOne = usageQuery
   .extend({ step: usageQuery.shape.step.default('day'), by: usageQuery.shape.by.default('model'), ...ofAccount })
   .partial({ from: true, to: true, zone: true })
-const withContent = ({ db, files, usage }: OperatorServices) => ({ db, content: files.content, usage })
-const capsOfKey = keyCaps
-  .extend({ key: named })
-  .refine(({ day, month }) => day !== undefined || month !== undefined, 'set a cap per day, per month, or both')
+const withContent = ({ db, files, usage, served, clock }: OperatorServices) => ({
+  ...{ db, content: files.content, usage, served, clock },
+})
+const capsOf = <Name extends string>(name: Name) =>
+  caps
+    .extend({ [name]: named } as { [Each in Name]: typeof named })
+    .refine((terms) => Object.keys(terms).length > 1, 'set at least one cap')
+const raiseOf = <Name extends string>(name: Name) =>
+  raiseBody.extend({ [name]: named } as { [Each in Name]: typeof named })
 
 /**
  * The operations of operators, by name. The admin socket of a running server and a command that has locked the data folder
@@ -89,13 +131,16 @@ export const OPERATIONS = {
   'keys.disable': operation(oneKey, (services, { key }) => changeKey(services, { key, disabled: true })),
   'keys.enable': operation(oneKey, (services, { key }) => changeKey(services, { key, disabled: false })),
   'keys.rename': operation(renameKeyBody.extend({ key: named }), (services, args) => changeKey(services, args)),
-  'keys.caps': operation(capsOfKey, (services, { key, ...caps }) => changeKey(services, { key, caps })),
+  'keys.caps': operation(capsOf('key'), (services, { key, ...terms }) => changeKey(services, { key, caps: terms })),
+  'keys.raise': operation(raiseOf('key'), (services, args) => raiseKeyCap(services, args)),
   'keys.change': operation(changeKeyBody.extend({ key: named }), (services, args) => changeKey(services, args)),
   'keys.rotate': operation(rotateKeyBody.extend({ key: named }), (services, args) => rotateKey(services, args)),
   'codes.create': operation(createCodesBody, (services, args) => createCodes(services, args)),
   'codes.list': operation(pageQuery, listCodes),
   'codes.withdraw': operation(z.strictObject({ code: named }), withdrawCode),
   'codes.redeem': operation(redeemBody.extend(ofAccount), redeemCodeFor),
+  'payments.list': operation(pageQuery.extend({ owed: z.boolean().optional() }), listPayments),
+  'payments.reconcile': operation(reconcileBody, reconcilePayments),
   'plans.list': operation(nothing, listPlans),
   'plans.assign': operation(oneAccount.extend({ plan: named, until: moment.optional() }), assignPlan),
   'plans.end': operation(oneAccount.extend({ at: moment.optional() }), endPlan),
@@ -104,11 +149,53 @@ export const OPERATIONS = {
     inviteAtServer(services, args, COMMAND_LINE),
   ),
   'people.list': operation(pageQuery.extend({ account: named.optional() }), listPeople),
-  'people.disable': operation(onePerson, ({ people }, args) => disablePerson(people, args, COMMAND_LINE)),
-  'people.enable': operation(onePerson, ({ people }, args) => enablePerson(people, args, COMMAND_LINE)),
+  'people.disable': operation(onePerson, (services, args) => disablePerson(services, args, COMMAND_LINE)),
+  'people.enable': operation(onePerson, (services, args) => enablePerson(services, args, COMMAND_LINE)),
+  'people.remove-factors': operation(onePerson, (services, args) => removeFactors(services, args, COMMAND_LINE)),
+  'people.unlink': operation(onePerson, (services, args) => unlinkPerson(services, args, COMMAND_LINE)),
+  'people.show': operation(onePerson, showMember),
+  'people.caps': operation(capsOf('person'), (services, args) => changeMemberCaps(services, args)),
+  'people.raise': operation(raiseOf('person'), raiseMemberCap),
+  'teams.create': operation(createTeamBody.extend(ofAccount), createTeam),
+  'teams.list': operation(pageQuery.extend(ofAccount), listTeams),
+  'teams.show': operation(oneTeam, (services, args) => showTeam(services, args)),
+  'teams.change': operation(changeTeamBody.extend({ team: named }), (services, args) => changeTeam(services, args)),
+  'teams.raise': operation(raiseOf('team'), (services, args) => raiseTeamCap(services, args)),
+  'accounts.new-key-caps': operation(capsOf('account'), (services, args) => changeNewKeyCaps(services, args)),
+  'notices.list': operation(pageQuery.extend({ account: named.optional() }), listNoticesOf),
+  'notices.settings.show': operation(oneAccount, showNoticeSettings),
+  'notices.settings': operation(changeSettingsBody.extend(ofAccount), changeNoticeSettings),
+  'webhooks.list': operation(ofAnyAccount, (services, args) =>
+    ifDone(resolveOwner(services, args), (account) => listWebhooks(services, account)),
+  ),
+  'webhooks.add': operation(addWebhookBody.extend(ofAnyAccount.shape), (services, { account: named, ...args }) =>
+    ifDone(resolveOwner(services, { ...(named !== undefined && { account: named }) }, 'open'), (account) =>
+      addWebhook(services, account, args, COMMAND_LINE),
+    ),
+  ),
+  'webhooks.change': operation(changeWebhookBody.extend({ webhook: named }), (services, args) =>
+    changeWebhook(services, 'all', args),
+  ),
+  'webhooks.rotate': operation(oneWebhook, (services, args) => rotateWebhook(services, 'all', args)),
+  'webhooks.remove': operation(oneWebhook, (services, args) => removeWebhook(services, 'all', args)),
+  'webhooks.test': operation(oneWebhook, (services, args) => testWebhook(services, 'all', args)),
+  'webhooks.deliveries.list': operation(pageQuery.extend({ webhook: named }), (services, args) =>
+    listWebhookDeliveries(services, 'all', args),
+  ),
+  'webhooks.resend': operation(oneWebhook.extend({ delivery: named }), (services, args) =>
+    resendDelivery(services, 'all', args),
+  ),
+  'mail.test': operation(mailTestBody, testMail),
   'admin-keys.create': operation(createAdminKeyBody, (services, args) => createAdminKey(services, args)),
   'admin-keys.list': operation(pageQuery, listAdminKeys),
   'admin-keys.revoke': operation(oneKey, (services, args) => revokeAdminKey(services, args)),
+  'managed.list': operation(nothing, listManagedEntries),
+  'managed.change': operation(managedChange, (services, args) => changeManaged(services, args, COMMAND_LINE)),
+  'managed.history': operation(historyQuery, managedVersions),
+  'managed.export': operation(nothing, exportManaged),
+  'managed.preview': operation(previewBody, previewPrice),
+  'managed.find': operation(providerBody, findModels),
+  'managed.try': operation(testBody, testProvider),
   'models.list': operation(nothing, listModels),
   'catalog.compare': operation(z.strictObject({ model: z.string().optional() }), compareCatalog),
   'route.explain': operation(z.strictObject({ model: named }), explainRoute),
@@ -119,13 +206,21 @@ export const OPERATIONS = {
   'usage.export': operation(usageOfOne, (services, { account, ...args }) =>
     exportUsage(withContent(services), { ...withDays(services, args), account }),
   ),
+  'invoice.show': operation(invoiceQuery.extend(ofAccount), (services, args) => invoice(withContent(services), args)),
+  'invoice.export': operation(invoiceQuery.extend(ofAccount), (services, args) =>
+    ifDone(invoice(withContent(services), args), (made) => done(invoiceCsv(made))),
+  ),
+  'served.report': operation(
+    servedQuery.partial({ from: true, to: true, zone: true }).extend({ step: servedQuery.shape.step.default('day') }),
+    (services, args) => servedReport(withContent(services), { ...args, ...withDays(services, args) }),
+  ),
   'usage.accounts': operation(
     pageQuery.extend({
       from: usageQuery.shape.from.optional(),
       to: usageQuery.shape.to.optional(),
       zone: named.optional(),
     }),
-    (services, args) => usageOfAccounts({ ...withContent(services), clock: services.clock }, args),
+    (services, args) => usageOfAccounts(withContent(services), args),
   ),
   'db.verify': operation(nothing, verifyLedger),
   'db.backup': operation(

@@ -15,8 +15,10 @@ beforeEach(async () => {
 })
 afterEach(() => people.close())
 
-const disable = (person: string, actor = 'ann@example.com') => disablePerson(people.services, { person }, actor)
-const enable = (person: string) => enablePerson(people.services, { person }, 'ann@example.com')
+const disable = (person: string, actor = 'ann@example.com') =>
+  disablePerson({ people: people.services, forgetAccount: () => {} }, { person }, actor)
+const enable = (person: string) =>
+  enablePerson({ people: people.services, forgetAccount: () => {} }, { person }, 'ann@example.com')
 const enter = (email: string) => signIn(people.services, { email, password: PASSWORD }, HERE)
 const find = ({ secret }: SignedIn) => people.services.sessions.find(secret)
 
@@ -57,6 +59,10 @@ describe('a disabled person', () => {
     expect(refusalOf(await readInvite(people.services, back.code)).reason).toBe('invite_not_valid')
     expect(refusalOf(await readInvite(people.services, reset.code)).reason).toBe('invite_not_valid')
     given(await readInvite(people.services, other.code))
+    // As a request that was under way.
+    const late = await invitePerson(people.services, { role: 'operator', email: 'late@example.com' }, 'cyd@example.com')
+    expect(refusalOf(late).reason).toBe('person_disabled')
+    expect(await people.rows("SELECT * FROM invites WHERE email = 'late@example.com'")).toEqual([])
   })
 
   it('may be disabled again without effect', async () => {

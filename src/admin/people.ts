@@ -13,20 +13,25 @@ import {
   type StoredPerson,
   sessionsDelete,
 } from '../db/people.ts'
+import { identityDelete, listIdentities } from '../db/sign-on.ts'
 import type { LedgerDb } from '../db/tables.ts'
+import type { AccountRow } from '../model/ids.ts'
 import { type AnyAccount, resolveAccount } from './accounts.ts'
 import { actorLogOf, COMMAND_LINE } from './audit.ts'
 import { done, type OperationRefused, refuseOperation } from './outcome.ts'
-import type { DbService } from './services.ts'
+import type { AdminServices, DbService } from './services.ts'
 import type { Session, SignInServices } from './sessions.ts'
 import { isoTime, isoTimeOrNull, normalizeEmail, quoted, readPage } from './values.ts'
 
+/** The keys of a person belong to their account, whose callers the server keeps in memory. */
+export type PeopleServices = Pick<AdminServices, 'people' | 'forgetAccount'>
+
 /**
- * Ends all sessions and links of a person, named by email or id. The console refuses to disable the last operator, because no
+ * Ends all sessions and links of a person, and stops their keys until they are enabled again. The person is named by email or id. The console refuses to disable the last operator, because no
  * one could enable them again; the command line needs no sign-in and may disable everyone.
  */
 export async function disablePerson(
-  { db, clock, audit, sessions }: SignInServices,
+  { people: { db, clock, audit, sessions }, forgetAccount }: PeopleServices,
   { person: named }: { readonly person: string },
   actor: string,
 ) {
@@ -42,16 +47,46 @@ export async function disablePerson(
       inviteWithdrawal(email),
       invitesOfMakerWithdrawal(email, now),
     ])
-    .finally(() => sessions.forgetAll())
+    .finally(() => forgetPerson({ sessions, forgetAccount }, person))
   // Unless it was changed, a concurrent call has disabled them, or they are the last operator.
   const current = await currentPerson(db, id)
   if (changed || current.disabled_at !== null) return done(await personView(db, current))
   return refuseOperation('last_operator', `${email} is the last operator. Invite another one first.`)
 }
 
-/** The person keeps their password. */
+/** What the server keeps in memory of a person: sessions, and the callers of their keys. */
+export function forgetPerson(
+  { sessions, forgetAccount }: Pick<SignInServices, 'sessions'> & Pick<PeopleServices, 'forgetAccount'>,
+  { account }: Pick<StoredPerson, 'account'>,
+): void {
+  sessions.forgetAll()
+  if (account !== null) forgetAccount(account as AccountRow)
+}
+
+/** Forgets how a person is known to the issuers of single sign-on. Their sessions end, because one of these may have begun them. */
+export async function unlinkPerson(
+  { people: { db, audit, sessions } }: PeopleServices,
+  { person: named }: { readonly person: string },
+  actor: string,
+) {
+  const person = await findNamed(db, named)
+  if ('kind' in person) return person
+  const identities = await listIdentities(db, person.row)
+  const { id, account, row, email } = person
+  const detail = `${email} from ${identities.map(({ issuer }) => issuer).join(', ')}`
+  if (identities.length > 0)
+    await actorLogOf(audit, actor)
+      .act({ action: 'identity_unlinked', target: id, account, detail }, [
+        ...identities.map((identity) => identityDelete(identity.row)),
+        sessionsDelete(row),
+      ])
+      .finally(() => sessions.forgetAll())
+  return done({ ...(await personView(db, person)), unlinked: identities.length })
+}
+
+/** The person keeps their password. Keys that were not revoked work again. */
 export async function enablePerson(
-  { db, audit }: SignInServices,
+  { people: { db, audit, sessions }, forgetAccount }: PeopleServices,
   { person: named }: { readonly person: string },
   actor: string,
 ) {
@@ -59,9 +94,9 @@ export async function enablePerson(
   if ('kind' in person) return person
   const { id, account, row, email } = person
   // It fails if they were not disabled, which is what was asked for.
-  await actorLogOf(audit, actor).act({ action: 'person_enabled', target: id, account, detail: email }, [
-    personEnable(row),
-  ])
+  await actorLogOf(audit, actor)
+    .act({ action: 'person_enabled', target: id, account, detail: email }, [personEnable(row)])
+    .finally(() => forgetPerson({ sessions, forgetAccount }, person))
   return done(await personView(db, await currentPerson(db, id)))
 }
 
@@ -69,7 +104,7 @@ export async function enablePerson(
 export const findPerson = (db: LedgerDb, named: string): Promise<StoredPerson | undefined> =>
   named.includes('@') ? findPersonByEmail(db, normalizeEmail(named)) : findPersonById(db, named.trim())
 
-async function findNamed(db: LedgerDb, named: string): Promise<StoredPerson | OperationRefused> {
+export async function findNamed(db: LedgerDb, named: string): Promise<StoredPerson | OperationRefused> {
   const person = await findPerson(db, named)
   return person ?? refuseOperation('person_not_found', `There is no person ${quoted(named)}. See: millrace people list`)
 }

@@ -282,17 +282,7 @@ export function windowView(status: AllowanceStatus) {
   }
 }
 
-export type CapView = ReturnType<typeof capView>
-
-/** A spend cap of a key, in the current day or month of UTC. */
-export const capView = (status: AllowanceStatus) => ({
-  name: status.allowance.name,
-  start: isoTime(status.period.start),
-  end: isoTime(status.period.end),
-  ...amountsOf(status),
-})
-
-/** `used`, `held` and `left` add up to `limit`. A cap lowered below what is spent leaves zero, not less. */
+/** `used`, `held` and `left` add up to `limit`. */
 function amountsOf({ granted, posted, held }: AllowanceStatus) {
   const left = posted > held ? posted - held : 0n
   return { limit: formatUsd(granted), used: formatUsd(granted - posted), held: formatUsd(held), left: formatUsd(left) }

@@ -12,7 +12,7 @@ const services = () => ({ db: bench.database.db })
 const purse = () => ({ ...services(), ledger: bench.ledger })
 
 async function list(query: object = {}, account = ADA) {
-  const page = doneValue(await listRequests(services(), account, requestsQuery.parse(query)))
+  const page = doneValue(await listRequests(services(), { account }, requestsQuery.parse(query)))
   return requestsPage.parse(page)
 }
 const idsOf = async (query: object = {}, account = ADA) => (await list(query, account)).items.map(({ id }) => id)
@@ -58,7 +58,7 @@ describe('the requests of an account', () => {
     expect(await idsOf({ kind: 'builder' })).toEqual([])
     expect(await idsOf({ key: 'key_ada_builder' })).toEqual([])
     for (const key of ['key_ben_wallet', 'key_nobody']) {
-      const delivered = await listRequests(services(), ADA, requestsQuery.parse({ key }))
+      const delivered = await listRequests(services(), { account: ADA }, requestsQuery.parse({ key }))
       expect(delivered).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
     }
   })
@@ -79,7 +79,7 @@ describe('the requests of an account', () => {
     expect(seen).toEqual(ids)
     expect(pages).toBe(3)
     for (const broken of ['-1', 'ÿ', "' OR 1", 'zzzzzzzzzzz', '1e9.', 'r.5', 'req_', 'req_nobodys']) {
-      expect(await listRequests(services(), ADA, { after: broken, limit: 3 })).toMatchObject({
+      expect(await listRequests(services(), { account: ADA }, { after: broken, limit: 3 })).toMatchObject({
         reason: 'invalid_cursor',
       })
     }
@@ -106,7 +106,7 @@ describe('the requests of an account', () => {
     expect(second.items.map(({ id }) => id)).toEqual([running[3], ...ended])
     // What names the end of a page tells nothing of how much others ask, and is of no use to them.
     expect(first.next).toBe(running[2])
-    expect(await listRequests(services(), BEN, { after: first.next!, limit: 3 })).toMatchObject({
+    expect(await listRequests(services(), { account: BEN }, { after: first.next!, limit: 3 })).toMatchObject({
       reason: 'invalid_cursor',
     })
   })
@@ -161,7 +161,7 @@ describe('the requests of an account', () => {
 
 describe('one request', () => {
   const show = async (id: string, account = ADA) =>
-    requestDetail.parse(doneValue(await showRequest(services(), account, id)))
+    requestDetail.parse(doneValue(await showRequest(services(), { account }, id)))
 
   it('has lines that add up to its cost in every tier', async () => {
     await bench.credit(ADA, 10n ** 12n, 'a')
@@ -182,6 +182,7 @@ describe('one request', () => {
         what: 'per_request',
         tokens: null,
         per_million: null,
+        multiplied_by: null,
         amount: '0.000000007',
       })
       expect(detail.lines.some(({ what }) => what === 'output')).toBe(tokens[1] > 0)
@@ -205,7 +206,10 @@ describe('one request', () => {
     await bench.credit(BEN, 10n ** 10n, 'b')
     const strange = await bench.spend(BEN, [1, 1])
     const never = strange.split('').reverse().join('')
-    const [foreign, none] = [await showRequest(services(), ADA, strange), await showRequest(services(), ADA, never)]
+    const [foreign, none] = [
+      await showRequest(services(), { account: ADA }, strange),
+      await showRequest(services(), { account: ADA }, never),
+    ]
     expect(foreign).toMatchObject({ kind: 'refused', reason: 'request_not_found' })
     expect(JSON.stringify(foreign).replace(strange, '')).toBe(JSON.stringify(none).replace(never, ''))
   })

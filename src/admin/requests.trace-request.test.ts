@@ -83,7 +83,7 @@ describe('requests', () => {
     const receipt = await readReceipt(fixture.services, caller, requestId)
     expect(receipt).toMatchObject({ object: 'request', charge: '0.00122', price: { input: '2.00', output: '5.00' } })
     expect(JSON.stringify(receipt)).not.toContain('demo/demo')
-    const stranger = { account: (caller.account + 1) as typeof caller.account }
+    const stranger = { ...caller, account: (caller.account + 1) as typeof caller.account }
     expect(await readReceipt(fixture.services, stranger, requestId)).toBeUndefined()
   })
 

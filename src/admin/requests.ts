@@ -15,6 +15,7 @@ import {
   type ClosedRequest,
   findClaimOfReceipt,
   findReceipt,
+  findTaggedSliceStart,
   kindsOf,
   type ListedRequest,
   listClosedRequests,
@@ -24,17 +25,21 @@ import {
 import { findLastMovement, findSliceStart, type MovementRange } from '../db/statement.ts'
 import type { LedgerDb, ReceiptsTable } from '../db/tables.ts'
 import { loadPrice } from '../ledger/prices.ts'
-import { allowancesOfCaps, periodAt } from '../model/allowance.ts'
-import type { Caller } from '../model/caller.ts'
+import { CAP_KINDS, EVER_MS, isCapName, periodAt, readMark } from '../model/allowance.ts'
+import { type Caller, readScopeOf } from '../model/caller.ts'
 import type { Attempt } from '../model/ending.ts'
-import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import { formatPico, formatPricePerMillion, formatUsd, nanoFromPico, picoFromNano } from '../model/money.ts'
-import type { Price, TokenPrices } from '../model/price.ts'
-import { findOwnedKey } from './keys.ts'
+import { factorOf, PRICED_FIELDS, type Price, type PricedValues, parseAsked, type TokenPrices } from '../model/price.ts'
+import { tagsOf } from '../model/tags.ts'
+import { multiplyPico } from '../pricing/price.ts'
+import { readOpenRange } from './date-ranges.ts'
+import { findOwnedKey, type KeyScope } from './keys.ts'
 import { tokenPricesView } from './models.ts'
 import { done, type OperationRefused, refuseOperation } from './outcome.ts'
 import { countOnWindows, parseWindowId, storedWindow } from './plans.ts'
 import type { DbService } from './services.ts'
+import { movementsIn } from './statement.ts'
 import {
   cutPage,
   findFirstSince,
@@ -48,16 +53,23 @@ import {
   writeCursor,
 } from './values.ts'
 
-/** The requests of an account: the running ones first, then the closed ones. */
+/** The requests of an account, or of one person's keys: the running ones first, then the closed ones. */
 export async function listRequests(
   { db }: DbService,
-  account: AccountRow,
-  { after, limit, key: keyId, ...filter }: z.output<typeof requestsQuery>,
+  scope: KeyScope,
+  { after, limit, key: keyId, from, to, zone, ...others }: z.output<typeof requestsQuery>,
 ) {
-  const found = keyId === undefined ? undefined : await findOwnedKey({ db }, keyId, account)
+  const days = readOpenRange({ from, to, zone })
+  if (days.kind === 'refused') return days
+  const found = keyId === undefined ? undefined : await findOwnedKey({ db }, keyId, scope)
   if (found?.kind === 'refused') return found
-  const key = found?.key.row
-  return readRequestPage(db, { account, filter: { ...filter, key }, after, limit, from: 0, before: NEWEST })
+  const { account, person } = scope
+  const filter = { ...others, key: found?.key.row, person }
+  if (from === undefined && to === undefined)
+    return readRequestPage(db, { account, filter, after, limit, from: 0, before: NEWEST })
+  // What is running has not ended in these days.
+  const page = { account, filter, after, limit, closedOnly: true }
+  return readRequestPage(db, { ...page, ...(await movementsIn(db, account, days.value)) })
 }
 
 /** The range applies to closed requests only. */
@@ -67,6 +79,7 @@ interface PageOfRequests extends MovementRange {
   /** The `next` of the page before. */
   readonly after: string | undefined
   readonly limit: number
+  readonly closedOnly?: boolean
 }
 
 /**
@@ -75,7 +88,7 @@ interface PageOfRequests extends MovementRange {
  */
 async function readRequestPage(db: LedgerDb, page: PageOfRequests) {
   const { account, filter, limit } = page
-  const after = await readPosition(db, account, page.after)
+  const after = await readPosition(db, { account, person: filter.person }, page.after)
   if ('kind' in after) return after
   const { rows: running, next } = await readRunning(db, page, after)
   if (next !== null || filter.outcome === 'running') return done({ items: running.map(itemOf), next })
@@ -84,7 +97,10 @@ async function readRequestPage(db: LedgerDb, page: PageOfRequests) {
     before: Math.min(after.closed ?? page.before, page.before),
     limit: limit - running.length,
     numberOf: ({ movement }) => movement,
-    sliceStart: (slice) => findSliceStart(db, account, { ...slice, kinds: kindsOf(filter) }),
+    sliceStart: (slice) =>
+      filter.tag === undefined
+        ? findSliceStart(db, account, { ...slice, kinds: kindsOf(filter) })
+        : findTaggedSliceStart(db, account, { ...slice, tag: filter.tag }),
     list: (slice) => listClosedRequests(db, account, { ...slice, filter }),
   })
   const listed = new Set(running.map(({ row }) => row))
@@ -103,31 +119,42 @@ interface Position {
 /** A running request has no number yet, and its row would reveal how many requests the server has, so the cursor is its id. */
 async function readPosition(
   db: LedgerDb,
-  account: AccountRow,
+  scope: KeyScope,
   after: string | undefined,
 ): Promise<Position | OperationRefused> {
   if (after?.startsWith('req_')) {
-    const receipt = await findReceipt(db, after)
-    return receipt?.account === account ? { running: receipt.row } : invalidCursor()
+    const receipt = await findReceiptWithin(db, scope, after)
+    return receipt === undefined ? invalidCursor() : { running: receipt.row }
   }
   const movement = readCursor(after)
   if (movement === undefined) return {}
   return typeof movement === 'number' ? { closed: movement } : movement
 }
 
-async function readRunning(db: LedgerDb, { account, filter, limit }: PageOfRequests, after: Position) {
-  const isClosedOnly = filter.outcome === 'ok' || filter.outcome === 'not_ok'
+async function readRunning(db: LedgerDb, { account, filter, limit, closedOnly }: PageOfRequests, after: Position) {
+  const isClosedOnly = closedOnly || filter.outcome === 'ok' || filter.outcome === 'not_ok'
   if (isClosedOnly || after.closed !== undefined) return { rows: [], next: null }
   const before = after.running ?? NEWEST
   const rows = await listRunningRequests(db, account, { before, limit: limit + 1, filter })
   return cutPage(rows, limit, ({ request_id }) => request_id)
 }
 
-/** A request of the account. A request of another account does not exist for it. */
-export async function showRequest({ db }: DbService, account: AccountRow, id: string) {
+/** A request of the account, or of one person's keys. Others do not exist for them. */
+async function findReceiptWithin(db: LedgerDb, { account, person }: KeyScope, id: string) {
   const receipt = await findReceipt(db, id)
-  if (receipt?.account === account) return done(await detailOf(db, receipt))
-  const message = `This account has no request ${quoted(id)}. Requests refused before admission are not recorded.`
+  if (receipt === undefined || receipt.account !== account) return undefined
+  if (person === undefined) return receipt
+  return (await findKeyByRow(db, receipt.key))?.person === person ? receipt : undefined
+}
+
+export async function showRequest({ db }: DbService, scope: KeyScope, id: string) {
+  const receipt = await findReceiptWithin(db, scope, id)
+  if (receipt !== undefined) {
+    const detail = await detailOf(db, receipt)
+    // The number counts the movements of the whole account.
+    return done(scope.person === undefined ? detail : { ...detail, movement: null })
+  }
+  const message = `${scope.person === undefined ? 'This account has' : 'Your keys have'} no request ${quoted(id)}. Requests refused before admission are not recorded.`
   return refuseOperation('request_not_found', message)
 }
 
@@ -144,14 +171,14 @@ export async function findAnyRequest({ db }: DbService, id: string) {
 async function detailOf(db: LedgerDb, receipt: ReceiptsTable) {
   const key = await findKeyByRow(db, receipt.key)
   if (key === undefined) throw new Error(`The key of receipt ${receipt.request_id} is missing`)
-  const { cost, shortfall, price_version, tier, output_cap, input_estimate, compaction, cache_lost, paid_by } =
+  const { cost, shortfall, price_version, tier, output_cap, input_estimate, tags, compaction, cache_lost, paid_by } =
     await describeReceipt(db, receipt)
   const claim = await findClaimOfReceipt(db, receipt.row)
   // Charges of zero and charges to a plan are not on the wallet's statement.
   const isOnStatement = receipt.kind === 'wallet' && (receipt.charge_nano ?? 0n) > 0n
   return {
     ...requestItemOf(receipt, key),
-    ...{ cost, shortfall, price_version, tier, output_cap, input_estimate, compaction, cache_lost, paid_by },
+    ...{ cost, shortfall, price_version, tier, output_cap, input_estimate, tags, compaction, cache_lost, paid_by },
     lines: chargeLinesOf(receipt, await loadPrice(db, receipt.model, receipt.price_version)),
     attempts: attemptsView(receipt),
     idempotency: claim === undefined ? null : { state: claim.state, until: isoTime(claim.expires_at) },
@@ -177,12 +204,45 @@ function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[] {
   const lines: ChargeLine[] = classes.flatMap(([what, tokens, price]) =>
     tokens === null || tokens === 0
       ? []
-      : [{ what, tokens, per_million: formatPricePerMillion(price), amount: formatPico(BigInt(tokens) * price) }],
+      : [
+          {
+            ...{ what, tokens, per_million: formatPricePerMillion(price), multiplied_by: null },
+            amount: formatPico(BigInt(tokens) * price),
+          },
+        ],
+  )
+  lines.push(
+    ...multiplierLines(
+      receipt,
+      price,
+      classes.reduce((sum, [, tokens, each]) => sum + BigInt(tokens ?? 0) * each, 0n),
+    ),
   )
   if (price.perRequest === 0n) return lines
   const amount = formatPico(picoFromNano(price.perRequest))
-  return [...lines, { what: 'per_request', tokens: null, per_million: null, amount }]
+  return [...lines, { what: 'per_request', tokens: null, per_million: null, multiplied_by: null, amount }]
 }
+
+/** What each value adds to the cost of the tokens, or takes from it. */
+function multiplierLines(receipt: ReceiptsTable, price: Price, pico: bigint): ChargeLine[] {
+  const values = valuesOf(receipt) ?? {}
+  let before = pico
+  let applied: PricedValues = {}
+  return PRICED_FIELDS.flatMap((what): ChargeLine[] => {
+    const value = values[what]
+    if (value === undefined) return []
+    applied = { ...applied, [what]: value }
+    const cost = multiplyPico(price, pico, applied)
+    const amount = formatPico(cost - before)
+    before = cost
+    const factor = formatPricePerMillion(factorOf(price.multipliers, what, value))
+    return [{ what, tokens: null, per_million: null, multiplied_by: { value, factor }, amount }]
+  })
+}
+
+/** The values by which a receipt was charged; while its request runs, those that were asked for. */
+export const valuesOf = ({ asked, attempts }: Pick<ReceiptsTable, 'asked' | 'attempts'>): PricedValues | undefined =>
+  attemptsOf({ attempts }).at(-1)?.charged ?? parseAsked(asked)
 
 /** Everything about one request, for operators. */
 export async function traceRequest({ db }: DbService, args: { readonly request: string }) {
@@ -243,8 +303,12 @@ const receiptView = (receipt: ReceiptsTable) => ({
   price_version: receipt.price_version,
   /** `above_input_tokens` of the price tier that applied; 0 is the base price. */
   tier: receipt.tier,
+  /** The values that multiplied the price of its tokens: `{ service_tier: "priority" }`. */
+  multiplied_by: valuesOf(receipt) ?? null,
   output_cap: receipt.output_cap,
   input_estimate: receipt.input_estimate,
+  /** By name, as its client sent them. */
+  tags: tagsOf(receipt.tags),
   hold: formatUsd(receipt.hold_nano),
   cost: moneyView(receipt.cost_nano),
   charge: moneyView(receipt.charge_nano),
@@ -320,20 +384,24 @@ async function payerOf(db: LedgerDb, receipt: ReceiptsTable) {
   const buckets = await listBuckets(db, JSON.parse(receipt.buckets) as number[])
   const periods = (kind: StoredBucket['kind']) => buckets.filter((bucket) => bucket.kind === kind).map(periodView)
   // Old receipts have their caps as buckets.
-  const [windows, caps] = [periods('window'), [...periods('cap'), ...capsOf(receipt)]]
+  const [windows, caps] = [
+    periods('window'),
+    [...periods('cap').map((period) => ({ ...period, holder: 'key' as const })), ...capsOf(receipt)],
+  ]
   if (receipt.kind === 'wallet') return { kind: 'wallet' as const, plan: null, windows, caps }
   const subscription = await findSubscriptionAt(db, receipt.account, receipt.opened_at)
   return { kind: 'plan' as const, plan: subscription?.plan ?? null, windows, caps }
 }
 
-/** The spend caps that it counted against, in the day and month of its admission. */
-const capsOf = ({ caps, key, opened_at }: ReceiptsTable) =>
-  allowancesOfCaps(key as KeyRow, { day: 0n, month: 0n })
-    .filter(({ name }) => caps?.split(' ').includes(name))
-    .map(({ name, cycle }) => {
-      const { start, end } = periodAt(cycle, opened_at, 1)
-      return { name, start: isoTime(start), end: isoTime(end) }
-    })
+/** The caps that it counted against, in the periods of its admission. */
+const capsOf = ({ caps, opened_at }: ReceiptsTable) =>
+  (caps?.split(' ') ?? []).flatMap((mark) => {
+    const { name, holder } = readMark(mark)
+    if (!isCapName(name) || holder === 'run') return []
+    const { start, end } = periodAt(CAP_KINDS[name].cycle, opened_at, 1)
+    const isEver = end === EVER_MS
+    return { name, holder, start: isEver ? null : isoTime(start), end: isEver ? null : isoTime(end) }
+  })
 
 /** The name is the end of `window:5h` or `cap:17:day`. */
 const periodView = ({ subject, period_start, period_end }: StoredBucket) => ({
@@ -343,9 +411,10 @@ const periodView = ({ subject, period_start, period_end }: StoredBucket) => ({
 })
 
 /** What one request cost and why, for its account; undefined for requests of others. Lanes are visible to operators only. */
-export async function readReceipt({ db }: DbService, caller: Pick<Caller, 'account'>, requestId: RequestId) {
-  const receipt = await findReceipt(db, requestId)
-  if (receipt === undefined || receipt.account !== caller.account) return undefined
+export async function readReceipt({ db }: DbService, caller: Caller, requestId: RequestId) {
+  const { person } = readScopeOf(caller)
+  const receipt = await findReceiptWithin(db, { account: caller.account, person }, requestId)
+  if (receipt === undefined) return undefined
   // One for each call of a provider. Only the delivered one is paid.
   const attempts = attemptsView(receipt).map(({ outcome, status, ms }) => ({ outcome, status, ms }))
   return { object: 'request' as const, ...(await describeReceipt(db, receipt)), attempts }

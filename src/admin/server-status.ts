@@ -26,6 +26,7 @@ export type ServerStatus =
       readonly models: number
       readonly requests_running: number
       readonly requests_served: number
+      readonly console_requests: number
       /** Files in the data folder that are not used because they are damaged or do not belong to the ledger. */
       readonly set_aside: readonly string[]
       /** Those of a server with several that have answered. */
@@ -50,6 +51,7 @@ export interface WorkerStatus {
   readonly reload_refused: string | null
   readonly requests_running: number
   readonly requests_served: number
+  readonly console_requests: number
 }
 
 export interface StatusSources {
@@ -69,13 +71,15 @@ export async function statusOfAll({ status, listWorkers }: StatusSources): Promi
   // Workers that end without their supervisor know only themselves.
   const workers = await listWorkers().catch(() => undefined)
   if (workers === undefined) return own
-  const sum = (count: 'requests_running' | 'requests_served') => workers.reduce((all, each) => all + each[count], 0)
+  const sum = (count: 'requests_running' | 'requests_served' | 'console_requests') =>
+    workers.reduce((all, each) => all + each[count], 0)
   return {
     ...own,
     ledger_available: workers.every((each) => each.ledger_available),
     reload_refused: workers.find((each) => each.reload_refused !== null)?.reload_refused ?? null,
     requests_running: sum('requests_running'),
     requests_served: sum('requests_served'),
+    console_requests: sum('console_requests'),
     workers,
   }
 }

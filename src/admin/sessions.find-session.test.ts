@@ -23,9 +23,9 @@ function listening() {
   const failures: unknown[] = []
   const log = ({ query }: { query: { sql: string } }) => void asked.push(query.sql.slice(0, 6))
   const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(people.database.file), log })
-  const { clock, digestSession: digest } = people.services
+  const { clock, rules, digestSession: digest } = people.services
   const onFailure = (error: unknown) => void failures.push(error)
-  return { asked, failures, finder: createSessionFinder({ db, clock, digest, onFailure }) }
+  return { asked, failures, finder: createSessionFinder({ db, clock, rules, digest, onFailure }) }
 }
 
 describe('a session', () => {

@@ -19,6 +19,7 @@ it('sessions are listed newest first, with their origin and the current one', as
       current: false,
       agent: ` [31m${'x'.repeat(195)}`,
       address: '',
+      means: 'password',
       created_at: '2026-11-22T00:00:01.000Z',
       seen_at: '2026-11-22T00:00:01.000Z',
       expires_at: '2026-11-29T00:00:01.000Z',

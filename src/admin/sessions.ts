@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { createPasswords, type Passwords } from '../auth/hash-password.ts'
 import { digestKey, isSessionSecret, mintSessionSecret } from '../auth/secrets.ts'
+import type { SignInMeans } from '../contract/people.ts'
+import { sweepAdminCalls } from '../db/admin-calls.ts'
 import type { LockoutKeeper } from '../db/content/lockouts.ts'
 import {
   findSessionByDigest,
@@ -12,13 +14,17 @@ import {
   sweepSessions,
   touchSession,
 } from '../db/people.ts'
+import type { Role } from '../db/people-tables.ts'
+import { sweepChallenges } from '../db/second-factors.ts'
+import { sweepSignOnUses } from '../db/sign-on.ts'
 import { type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
-import { deriveKey } from '../lib/crypto.ts'
+import { deriveKey, type RingSeals } from '../lib/crypto.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountId, type AccountRow, mintSessionId, type PersonId, type SessionId } from '../model/ids.ts'
+import type { InvitationMail } from '../notices/invitation-mail.ts'
 import { createAuditLog } from './audit.ts'
 import { done, refuseOperation } from './outcome.ts'
 import { createKnownDevices, createSignInTries } from './sign-in-limits.ts'
@@ -36,26 +42,46 @@ interface SignInOptions {
   readonly onFailure: (error: unknown) => void
   readonly lockouts: Pick<LockoutKeeper, 'keep' | 'drop'>
   readonly passwords?: Passwords
+  /** Sends invitations by mail. */
+  readonly invitationMail: InvitationMail
+  /** Of the configuration in force. */
+  readonly rules?: () => SignInRules
+  /** Seals the secrets of authenticator apps. */
+  readonly totpSeals: RingSeals
   /** The first person has signed up, so the link for them is no longer needed. */
   readonly onFirstPerson?: () => Promise<void>
 }
+
+interface SignInRules {
+  /** Who may sign in with a password. */
+  readonly password: 'everyone' | 'operators_only'
+  /** The people who need a second factor even where their account does not require one. */
+  readonly secondFactor: 'optional' | 'operators' | 'everyone'
+}
+
+const OPEN_RULES: SignInRules = { password: 'everyone', secondFactor: 'optional' }
 
 /** The services of sign-in, sessions and invitations. There is one of it while the ledger is open. */
 export type SignInServices = ReturnType<typeof createSignInServices>
 
 export function createSignInServices(options: SignInOptions) {
-  const { db, file, clock, random, consoleUrl, secret, onFailure, lockouts } = options
+  const { db, file, clock, random, consoleUrl, secret, onFailure, lockouts, invitationMail, totpSeals } = options
+  const rules = options.rules ?? (() => OPEN_RULES)
   const sessionKey = deriveKey(secret, 'sessions')
   const inviteKey = deriveKey(secret, 'invites')
   const triesKey = deriveKey(secret, 'tries')
+  const recoveryKey = deriveKey(secret, 'recovery-codes')
   const digestSession = (text: string) => digestKey(sessionKey, text)
   return {
-    ...{ db, file, clock, random, consoleUrl, digestSession },
+    ...{ db, file, clock, random, consoleUrl, digestSession, invitationMail, rules, totpSeals },
     onFirstPerson: async (): Promise<void> => options.onFirstPerson?.().catch(onFailure),
+    challengeKey: deriveKey(secret, 'passkey-challenges'),
+    digestRecoveryCode: (person: string, letters: string) =>
+      digestKey(recoveryKey, `${person} ${letters}`).toString('base64url'),
     digestInvite: (letters: string) => digestKey(inviteKey, letters),
     audit: createAuditLog({ db, file, clock }),
     passwords: options.passwords ?? createPasswords(),
-    sessions: createSessionFinder({ db, clock, digest: digestSession, onFailure }),
+    sessions: createSessionFinder({ db, clock, rules, digest: digestSession, onFailure }),
     tries: createSignInTries({
       clock,
       digest: (name) => Buffer.from(digestKey(triesKey, name)).toString('base64url'),
@@ -65,16 +91,26 @@ export function createSignInServices(options: SignInOptions) {
   }
 }
 
-/** Deletes expired sessions and invitations. */
+/** Deletes expired sessions, invitations, challenges and idempotency keys of the management API. */
 export async function sweepPeople({ file, clock }: Pick<SignInServices, 'file' | 'clock'>): Promise<void> {
   const now = clock.now()
   await sweepSessions(file, { now, idleSince: now - IDLE_MS })
   await sweepInvites(file, now)
+  await sweepChallenges(file, now)
+  await sweepAdminCalls(file, now)
+  await sweepSignOnUses(file, now)
 }
 
-export type Session = ReturnType<typeof sessionOf>
+export type Session = ReturnType<typeof sessionOf> & {
+  /** What the person has to do before anything else. */
+  readonly secondFactor: FactorNeeded | null
+}
+
+/** `give`: a second factor that they have; `enrol`: they have none. */
+type FactorNeeded = 'enrol' | 'give'
 
 interface FinderOptions extends Pick<SignInOptions, 'db' | 'clock'> {
+  readonly rules: () => SignInRules
   readonly digest: (secret: string) => Uint8Array
   /** The use of a session could not be recorded. The session continues. */
   readonly onFailure: (error: unknown) => void
@@ -88,9 +124,9 @@ export const IDLE_MS = 12 * 3_600_000
 const SEEN_EVERY_MS = 60_000
 const CACHED_MAX = 1000
 
-export function createSessionFinder({ db, clock, digest, onFailure }: FinderOptions) {
+export function createSessionFinder({ db, clock, rules, digest, onFailure }: FinderOptions) {
   // Keyed by a hash, so that a memory dump reveals no secrets.
-  const cached = createLruMap<string, Session>(CACHED_MAX)
+  const cached = createLruMap<string, ReturnType<typeof sessionOf>>(CACHED_MAX)
   let changes = 0
   return {
     /** Finds a session by the secret of the browser; undefined if it is unknown or has ended. */
@@ -111,7 +147,7 @@ export function createSessionFinder({ db, clock, digest, onFailure }: FinderOpti
       }
       // A session that was read before a change must not be cached after it.
       if (changes === changesBefore) cached.set(name, session)
-      return session
+      return { ...session, secondFactor: factorNeeded(session, rules().secondFactor) }
     },
     /** To be called after every change of a session, a person or an account. */
     forgetAll() {
@@ -119,6 +155,18 @@ export function createSessionFinder({ db, clock, digest, onFailure }: FinderOpti
       cached.clear()
     },
   }
+}
+
+/** It holds even where the account of the person requires none. */
+export const serverNeedsFactor = (rule: SignInRules['secondFactor'], { role }: { readonly role: Role }): boolean =>
+  rule === 'everyone' || (rule === 'operators' && role === 'operator')
+
+function factorNeeded(
+  { isStrong, accountNeedsFactor, person, factors }: ReturnType<typeof sessionOf>,
+  rule: SignInRules['secondFactor'],
+): FactorNeeded | null {
+  if (isStrong || !(accountNeedsFactor || serverNeedsFactor(rule, person))) return null
+  return factors.code || factors.passkey ? 'give' : 'enrol'
 }
 
 const sessionOf = (found: SessionWithPerson) => ({
@@ -138,7 +186,13 @@ const sessionOf = (found: SessionWithPerson) => ({
   createdAt: found.created_at,
   seenAt: found.seen_at,
   expiresAt: found.expires_at,
-  /** When the password was last given. */
+  means: found.means as SignInMeans,
+  /** A second factor was given in it, or the provider has asked for one. */
+  isStrong: found.strong === 1,
+  accountNeedsFactor: found.account_factor === 1,
+  /** What the person has beside the password. */
+  factors: { code: found.has_totp === 1, passkey: found.has_passkey === 1 },
+  /** When the password or a passkey was last given. */
   confirmedAt: found.confirmed_at,
 })
 
@@ -157,6 +211,9 @@ export interface SignedIn {
   readonly session: Session
 }
 
+/** A sign-in by one of these has given a second factor. A provider may have asked for one. */
+const STRONG: ReadonlySet<SignInMeans> = new Set(['code', 'recovery_code', 'passkey'])
+
 /** The list of sessions is shown whole, so it is bounded: the oldest session is ended. */
 const SESSIONS_MAX = 50
 const AGENT_LENGTH_MAX = 200
@@ -169,6 +226,8 @@ export function openSession(
   { random, clock, digestSession, sessions }: SignInServices,
   owner: { readonly email: string; readonly password: string },
   { agent, address }: Client,
+  means: SignInMeans,
+  isStrong = STRONG.has(means),
 ) {
   const secret = mintSessionSecret(random)
   const id = mintSessionId(random)
@@ -178,6 +237,7 @@ export function openSession(
     digest: digestSession(secret),
     now,
     expiresAt: now + SESSION_MS,
+    ...{ means, strong: isStrong ? 1 : 0 },
     agent: oneLine(agent),
     address: oneLine(address ?? ''),
   }
@@ -228,8 +288,8 @@ async function deleteSession(
 /** Newest first. */
 export async function listSessions({ db }: { readonly db: LedgerDb }, session: Session) {
   const rows = await listSessionsOfPerson(db, session.person.row)
-  const items = rows.map(({ id, row, agent, address, created_at, seen_at, expires_at }) => ({
-    ...{ id, current: row === session.row, agent, address },
+  const items = rows.map(({ id, row, agent, address, means, created_at, seen_at, expires_at }) => ({
+    ...{ id, current: row === session.row, agent, address, means: means as SignInMeans },
     ...{ created_at: isoTime(created_at), seen_at: isoTime(seen_at), expires_at: isoTime(expires_at) },
   }))
   return done({ items })

@@ -14,7 +14,7 @@ afterEach(() => people.close())
 const enter = async (password: string) => signIn(people.services, { email: 'ann@example.com', password }, HERE)
 
 describe('giving the password again', () => {
-  const confirm = (password: string) => confirmPassword(people.services, ann.session, password, HERE)
+  const confirm = (password: string) => confirmPassword(people.services, ann.session, { password }, HERE)
 
   it('is remembered with the session', async () => {
     people.pass(3_600_000)

@@ -1,19 +1,28 @@
 import type { z } from 'zod'
 import { mintSessionSecret } from '../auth/secrets.ts'
-import type { changePassword as changePasswordBody, signIn as signInBody } from '../contract/people.ts'
+import type {
+  changePassword as changePasswordBody,
+  confirm as confirmBody,
+  giveFactor as giveFactorBody,
+  SignInMeans,
+  signIn as signInBody,
+} from '../contract/people.ts'
 import {
-  confirmSession,
   findPersonByEmail,
   findPersonByRow,
   inviteWithdrawal,
   passwordChange,
   renewHash,
   type StoredPerson,
+  sessionConfirmation,
   sessionRenewal,
+  sessionStrengthening,
   sessionsDelete,
 } from '../db/people.ts'
+import { type AtomicStatement, UnexpectedChanges } from '../db/sql-store.ts'
 import { actorLogOf } from './audit.ts'
 import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
+import { checkSecondFactor, wrongCode } from './second-factors.ts'
 import { type Client, openSession, type Session, type SignedIn, type SignInServices } from './sessions.ts'
 import type { Lockout, Trier } from './sign-in-limits.ts'
 import { isoTime, normalizeEmail } from './values.ts'
@@ -42,13 +51,24 @@ export async function signIn(
     })
   const device = devices.find(client.deviceTokens, person)
   const trier = { email, address: client.address, device }
-  const checked = await checkPassword(services, { trier, person, password: body.password, onLockout })
+  const given = { trier, person, password: body.password, code: body.code, at: 'sign-in' } as const
+  const checked = await checkPassword(services, { ...given, onLockout })
+  if (checked.kind === 'refused' && checked.reason === 'wrong_code') {
+    const detail = `the password was right and the code was wrong, ${from}`
+    const about = { target: person?.id, account: person?.account }
+    await audit.record({ actor: email, action: 'sign_in_refused', ...about, detail })
+  }
   if (checked.kind === 'refused') return checked
   if (checked.kind === 'wrong' || person === undefined) return wrongPassword
-  const session = openSession(services, person, client)
-  const entry = { action: 'signed_in', target: session.id, account: person.account, detail: from } as const
-  // Otherwise the person was disabled, or has another password, since the check.
-  if (!(await actorLogOf(audit, email).act(entry, session.statements))) return wrongPassword
+  const { means } = checked
+  // Only after the right password, so that strangers do not learn who is an operator.
+  if (services.rules().password === 'operators_only' && person.role !== 'operator') return passwordOff
+  const session = openSession(services, person, client, means)
+  const detail = means === 'password' ? from : `${from}, by password and ${MEANS[means]}`
+  const entry = { action: 'signed_in', target: session.id, account: person.account, detail } as const
+  // Otherwise the person was disabled, has another password, or the code was used, since the check.
+  if (!(await actorLogOf(audit, email).act(entry, [...checked.statements, ...session.statements])))
+    return means === 'password' ? wrongPassword : wrongCode
   const opened = await session.opened()
   if (opened === undefined) return wrongPassword
   // An outdated hash is renewed while the password is known. If the server is busy, the next sign-in does it.
@@ -58,6 +78,18 @@ export async function signIn(
   }
   return done(opened)
 }
+
+const MEANS = {
+  code: 'code',
+  recovery_code: 'recovery code',
+  passkey: 'passkey',
+  provider: 'provider',
+  link: 'link',
+} as const
+const passwordOff = refuseOperation(
+  'password_off',
+  'Passwords are for operators only on this server. Sign in with a provider of single sign-on.',
+)
 
 const wrongPassword = refuseOperation('wrong_password', 'The email or the password is wrong.')
 
@@ -75,17 +107,23 @@ interface PasswordTry {
   /** Undefined for an unknown email, which takes the same time. */
   readonly person: StoredPerson | undefined
   readonly password: string
+  readonly code: string | undefined
+  readonly at: 'sign-in' | 'session'
   readonly onLockout: (lockout: Lockout) => Promise<void>
 }
 
 /** A queue of hashes is done within a second or two. */
 const BUSY_SECONDS = 2
 
-/** Checks a password. The try is counted before the check, and forgiven if the password is right. */
+/**
+ * Checks a password and what the person has to give beside it. The try is counted before the check, and forgiven if all is right. A
+ * right password whose code is missing does not count.
+ */
 async function checkPassword(
-  { tries, passwords }: SignInServices,
-  { trier, person, password, onLockout }: PasswordTry,
-): Promise<{ readonly kind: 'right' | 'wrong' } | OperationRefused> {
+  services: SignInServices,
+  { trier, person, password, code, at, onLockout }: PasswordTry,
+): Promise<PasswordRight | { readonly kind: 'wrong' } | OperationRefused> {
+  const { tries, passwords } = services
   const taken = tries.take(trier)
   if (taken.kind === 'locked') {
     if (taken.first) await onLockout(taken)
@@ -99,8 +137,20 @@ async function checkPassword(
     return tooBusy
   }
   if (checked === 'wrong' || person?.disabled_at !== null) return { kind: 'wrong' }
+  const factor = await checkSecondFactor(services, person, code, at)
+  if (factor.kind === 'refused') {
+    if (factor.reason === 'code_needed') tries.giveBack(trier)
+    return factor
+  }
   tries.forgive(trier)
-  return { kind: 'right' }
+  return { ...factor, kind: 'right' }
+}
+
+interface PasswordRight {
+  readonly kind: 'right'
+  readonly means: SignInMeans
+  /** Use up the code, in the transaction of what it allows. */
+  readonly statements: readonly AtomicStatement[]
 }
 
 export const tooBusy = refuseOperation('busy', 'The server is busy with sign-ins. Try again in a moment.', {
@@ -108,13 +158,63 @@ export const tooBusy = refuseOperation('busy', 'The server is busy with sign-ins
 })
 
 /** Confirms, before changes of keys and money, that the person at the browser knows the password. */
-export async function confirmPassword(services: SignInServices, session: Session, password: string, client: Client) {
-  const checked = await checkOwnPassword(services, session, { param: 'password', password }, client)
+export async function confirmPassword(
+  services: SignInServices,
+  session: Session,
+  { password, code }: z.output<typeof confirmBody>,
+  client: Client,
+) {
+  const checked = await checkOwnPassword(services, session, { param: 'password', password, code }, client)
   if (checked.kind === 'refused') return checked
   const now = services.clock.now()
-  await confirmSession(services.db, session.row, now)
-  services.sessions.forgetAll()
-  return done({ confirmed_at: isoTime(now) })
+  const isWritten = await writeConfirmation(services, session, checked, [sessionConfirmation(session.row, now)])
+  return isWritten ? done({ confirmed_at: isoTime(now) }) : wrongCode
+}
+
+/** False if the code was used, or the session has ended, meanwhile. */
+async function writeConfirmation(
+  { audit, file, sessions }: SignInServices,
+  { row, person, account }: Session,
+  { means, statements: uses }: Pick<PasswordRight, 'means' | 'statements'>,
+  more: readonly AtomicStatement[] = [],
+): Promise<boolean> {
+  const statements = [...uses, ...more, ...(means === 'password' ? [] : [sessionStrengthening(row)])]
+  const entry = { action: 'recovery_code_used', target: person.id, account: account?.row } as const
+  try {
+    if (means === 'recovery_code') return await actorLogOf(audit, person.email).act(entry, statements)
+    await file.atomic(statements)
+    return true
+  } catch (error) {
+    if (error instanceof UnexpectedChanges) return false
+    throw error
+  } finally {
+    sessions.forgetAll()
+  }
+}
+
+/** A code, in a session that was begun without a second factor and needs one: by a provider, or before the person had any. */
+export async function giveFactor(
+  services: SignInServices,
+  session: Session,
+  { code }: z.output<typeof giveFactorBody>,
+): Promise<Outcome<object>> {
+  const person = await findPersonByRow(services.db, session.person.row)
+  const trier = { session: session.id }
+  if (services.tries.take(trier).kind === 'locked') return refuseOperation('too_many_tries', TOO_MANY)
+  const checked = person && (await checkSecondFactor(services, person, code, 'sign-in'))
+  if (checked === undefined || (checked.kind === 'passed' && checked.means === 'password'))
+    return refuseOperation('factor_not_found', 'You have no authenticator app and no recovery codes.')
+  if (checked.kind === 'refused') return checked
+  services.tries.forgive(trier)
+  return (await writeConfirmation(services, session, checked)) ? done({}) : wrongCode
+}
+
+const TOO_MANY = 'Too many tries. Wait 15 minutes.'
+
+interface OwnPassword {
+  readonly param: 'password' | 'current'
+  readonly password: string
+  readonly code: string | undefined
 }
 
 /**
@@ -124,7 +224,7 @@ export async function confirmPassword(services: SignInServices, session: Session
 async function checkOwnPassword(
   services: SignInServices,
   session: Session,
-  { param, password }: { readonly param: 'password' | 'current'; readonly password: string },
+  { param, password, code }: OwnPassword,
   client: Client,
 ) {
   const person = await findPersonByRow(services.db, session.person.row)
@@ -136,12 +236,13 @@ async function checkOwnPassword(
       account: session.account?.row,
       detail: `too many wrong passwords from ${client.address ?? 'an unknown address'}`,
     })
-  const checked = await checkPassword(services, { trier: { session: session.id }, person, password, onLockout })
+  const given = { trier: { session: session.id }, person, password, code, at: 'session' } as const
+  const checked = await checkPassword(services, { ...given, onLockout })
   if (checked.kind === 'refused') return checked
   if (checked.kind === 'wrong' || person === undefined) {
     return refuseOperation('wrong_password', 'The password is wrong.', { param })
   }
-  return { kind: 'right', person } as const
+  return { ...checked, person }
 }
 
 /** Ends every other session and link of the person, and gives this session a new secret. */
@@ -151,7 +252,12 @@ export async function changePassword(
   body: z.output<typeof changePasswordBody>,
   client: Client,
 ): Promise<Outcome<SignedIn>> {
-  const checked = await checkOwnPassword(services, session, { param: 'current', password: body.current }, client)
+  const checked = await checkOwnPassword(
+    services,
+    session,
+    { param: 'current', password: body.current, code: body.code },
+    client,
+  )
   if (checked.kind === 'refused') return checked
   const password = await services.passwords.hash(body.next, 'known')
   if (password === 'busy') return tooBusy
@@ -161,6 +267,7 @@ export async function changePassword(
   const entry = { action: 'password_changed', target: id, account: session.account?.row } as const
   const changed = await actorLogOf(services.audit, email)
     .act(entry, [
+      ...checked.statements,
       passwordChange(checked.person, password, now),
       sessionsDelete(session.person.row, session.row),
       inviteWithdrawal(email),

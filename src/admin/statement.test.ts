@@ -57,7 +57,7 @@ describe('the statement of a wallet', () => {
       { movement: 2, kind: 'charge', ref: charged, reason: 'completed', model: 'demo', key: { id: 'key_ada_wallet' } },
       { movement: 1, kind: 'credit', amount: '2.00', balance: '2.00', ref: 'paid-1', reason: 'paid in' },
     ])
-    expect(doneValue(await showRequest(services(), ADA, charged))).toMatchObject({ movement: 2 })
+    expect(doneValue(await showRequest(services(), { account: ADA }, charged))).toMatchObject({ movement: 2 })
     const sum = items.reduce((total, { amount }) => total + parseUsd(amount)!, 0n)
     expect(sum).toBe((await bench.ledger.accountStatus(ADA)).balance)
     expect(items[0]?.balance).toBe(items.length > 0 ? `${formatted(sum)}` : '')
@@ -135,11 +135,13 @@ describe('the statement as a file', () => {
     const { rows, pieces } = await csv()
     expect(rows[0]).toEqual([
       ...['movement', 'time', 'kind', 'amount', 'balance', 'currency', 'ref', 'reason', 'model', 'key', 'key_name'],
+      'requests',
     ])
     const lines = await wholeStatement({ limit: 100 })
     expect(rows.slice(1)).toEqual(
       lines.map(({ movement: number, at, kind, amount, balance, ref, reason, model, key }) => [
         ...[String(number), at, kind, amount, balance, 'USD', ref, reason, model ?? '', key?.id ?? '', key?.name ?? ''],
+        '',
       ]),
     )
     expect(pieces).toBe(3)

@@ -199,7 +199,7 @@ async function expectAgreement(args: UsageArgs, receipts: readonly Receipt[]): P
     expect(together(report.series.map(({ steps }) => steps[index]!)), `${name} ${at}`).toEqual(inStep)
   }
   for (const { id, used } of report.table) {
-    const part = mine.filter((receipt) => receipt[args.by] === id)
+    const part = mine.filter((receipt) => receipt[args.by as 'model' | 'key' | 'kind'] === id)
     expect(sumsOf(used), `${name} ${id}`).toEqual(sum(part))
   }
   await expectCsvAgrees(args, total)

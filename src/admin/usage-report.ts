@@ -5,7 +5,6 @@ import type { PageQuery } from '../contract/values.ts'
 import { listAccountsLike } from '../db/accounts.ts'
 import { type RefusedFilter, readRefusedBefore } from '../db/content/refused-turns.ts'
 import {
-  findSeries,
   levelOf,
   listSeries,
   readUsageBefore,
@@ -15,10 +14,11 @@ import {
   type UsageSeries,
   type UsageSums,
 } from '../db/content/usage-totals.ts'
-import { listKeyNames } from '../db/keys.ts'
+import { listKeyNames, listOwnersOfKeys, listUsableKeys } from '../db/keys.ts'
 import { QUARTER_MS } from '../db/receipts.ts'
 import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
+import { groupBy } from '../lib/collections.ts'
 import { csvRow } from '../lib/text.ts'
 import { beginOfDay, dayAt, openTimeZone } from '../lib/time-zone.ts'
 import type { AccountId, AccountRow } from '../model/ids.ts'
@@ -26,7 +26,7 @@ import { formatUsd } from '../model/money.ts'
 import type { ProblemCode } from '../model/problem.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
 import { beginningsOf, type DayRange, HOUR_MS, hourAt, readDayRange, unknownZone } from './date-ranges.ts'
-import { findOwnedKey } from './keys.ts'
+import { findOwnedKey, readKeyFilter } from './keys.ts'
 import { done, type Outcome, refuseOperation } from './outcome.ts'
 import type { DbService, OwnerServices } from './services.ts'
 import { isoTime, NEWEST, readPage } from './values.ts'
@@ -43,7 +43,7 @@ const SERIES_MAX = 8
 /** With 400 steps of nine series and their sum, an answer has at most about a megabyte. */
 const TABLE_ROWS_MAX = 500
 
-/** The usage of an account in a range of days, step by step, by model, key or kind. */
+/** The usage of an account, or of one person's keys, in a range of days, step by step, by model, key, kind or tag. */
 export async function usageReport(services: UsageServices, args: UsageArgs): Promise<Outcome<UsageAnswer>> {
   const scope = await readUsageScope(services, args)
   if (scope.kind === 'refused') return scope
@@ -54,23 +54,22 @@ export async function usageReport(services: UsageServices, args: UsageArgs): Pro
 
 async function report(services: UsageServices, scope: UsageScope, by: UsageArgs['by'], asOf: number) {
   const { range, beginnings } = scope
-  const whole = await findSeries(services.content, scope.whole)
+  const whole = await listWhole(services.content, scope.whole)
   const { parts, areAll } = await listUsageParts(services, scope, by)
   const largest = parts.slice(0, SERIES_MAX)
-  const ids = [...(whole ? [whole] : []), ...largest].map(({ series }) => series)
-  const steps = await usedBetween(services.content, ids, [...beginnings, range.to])
-  const totalSteps = (whole && steps.get(whole.series)) ?? beginnings.map(() => NO_USAGE)
+  const groups = [whole, ...largest.map(({ series }) => series)]
+  const [totalSteps = [], ...steps] = await usedBetween(services.content, groups, [...beginnings, range.to])
   const total = totalSteps.reduce((sum, used) => combine(sum, used, 1), NO_USAGE)
   /** An `id` of null stands for the rest. */
   const charted: { id: string | null; name: string; used: UsageSums; steps: readonly UsageSums[] }[] = largest.map(
-    (part) => ({ ...part, steps: steps.get(part.series)! }),
+    (part, index) => ({ ...part, steps: steps[index]! }),
   )
   if (!areAll || parts.length > largest.length) {
     charted.push({
       ...REST,
       used: without(total, largest),
       steps: totalSteps.map((used, step) => {
-        const parts = largest.map(({ series }) => ({ used: steps.get(series)![step]! }))
+        const parts = largest.map((_, index) => ({ used: steps[index]![step]! }))
         return without(used, parts)
       }),
     })
@@ -101,7 +100,12 @@ const REST = { id: null, name: 'the rest' } as const
 const without = (total: UsageSums, parts: readonly Pick<UsagePart, 'used'>[]): UsageSums =>
   parts.reduce((left, { used }) => combine(left, used, -1), total)
 
-export type UsageArgs = z.output<typeof usageQuery> & OneAccount
+export type UsageArgs = z.output<typeof usageQuery> & UsageOf
+
+/** An account; with the row of a person, only their keys. */
+export interface UsageOf extends OneAccount {
+  readonly person?: number | undefined
+}
 
 /** The series and the instants of a question about usage. */
 interface UsageScope {
@@ -109,10 +113,26 @@ interface UsageScope {
   readonly range: DayRange
   /** The starts of the steps. */
   readonly beginnings: readonly number[]
-  /** The one series that has all of it. */
+  /** Ids of the keys that it is about; undefined for all of the account. */
+  readonly keys: readonly string[] | undefined
+  /** The series that have all of it: one, or one for each key of a person. */
   readonly whole: SeriesFilter
   /** The series that it is divided into. */
   readonly parts: SeriesFilter
+}
+
+/** Keys of a person or a team in a report. */
+const KEYS_MAX = 1000
+
+/** The keys of a person or a team that may have been used since then; undefined for all keys of the account. */
+async function keysOf(
+  db: LedgerDb,
+  account: number,
+  { person, team, since }: { person?: number | undefined; team?: number | undefined; since: number },
+) {
+  if (person === undefined && team === undefined) return done(undefined)
+  const keys = await listUsableKeys(db, { account, person, team }, { since, limit: KEYS_MAX + 1 })
+  return keys.length <= KEYS_MAX ? done(keys) : tooManyKeys
 }
 
 const STEPS_MAX = 400
@@ -135,20 +155,50 @@ async function readUsageScope({ db }: DbService, args: UsageArgs): Promise<Outco
     return refuseOperation('invalid_range', message, { param: 'step' })
   }
   const account = resolved.value.row
-  const found = args.key === undefined ? undefined : await findOwnedKey({ db }, args.key, account as AccountRow)
-  if (found?.kind === 'refused') return found
-  const filter = { account: resolved.value.id as AccountId, key: found?.key.row, model: args.model, kind: args.kind }
-  const named = { key: filter.key !== undefined, model: filter.model !== undefined, kind: filter.kind !== undefined }
+  const keys = await keysOfReport(db, account as AccountRow, args, range.from)
+  if (keys.kind === 'refused') return keys
+  const rows = keys.value?.map(({ row }) => row)
+  const filter = { account: resolved.value.id as AccountId, keys: rows, model: args.model, kind: args.kind }
+  const named = { key: rows !== undefined, model: filter.model !== undefined, kind: filter.kind !== undefined }
+  const tagName = tagNameOf(args.by)
+  // Tags are not counted by model, because clients choose them.
+  if (tagName !== undefined && named.model) return tagsOfModel
   return done({
-    ...{ account, range, beginnings },
+    ...{ account, range, beginnings, keys: keys.value?.map(({ id }) => id) },
     whole: { ...filter, level: levelOf(named) },
-    parts: { ...filter, level: levelOf({ ...named, [args.by]: true }) },
+    parts: { ...filter, tagName, level: levelOf({ ...named, [partOf(args.by)]: true }) },
   })
 }
 
-/** One model, key or kind, and its usage in the range. */
+/** People and teams have the usage of their keys. */
+const isOfKeys = (by: UsageArgs['by']): by is 'person' | 'team' => by === 'person' || by === 'team'
+
+/** Of a report by the values of a tag, its name. */
+const tagNameOf = (by: UsageArgs['by']): string | undefined =>
+  by.startsWith('tag:') ? by.slice('tag:'.length) : undefined
+
+const partOf = (by: UsageArgs['by']) =>
+  tagNameOf(by) !== undefined ? 'tag' : isOfKeys(by) ? 'key' : (by as 'model' | 'key' | 'kind')
+
+/** The key that is asked for, or those of a person; undefined for all keys of the account. */
+async function keysOfReport(
+  db: LedgerDb,
+  account: AccountRow,
+  { key, person, team }: Pick<UsageArgs, 'key' | 'person' | 'team'>,
+  since: number,
+) {
+  if (key === undefined) {
+    const filter = await readKeyFilter({ db }, { account, person }, { team })
+    return filter.kind === 'refused' ? filter : keysOf(db, account, { person, team: filter.value.team, since })
+  }
+  const found = await findOwnedKey({ db }, key, { account, person })
+  return found.kind === 'refused' ? found : done([found.key])
+}
+
+/** One model, key, kind, person, team or value of a tag, and its usage in the range. */
 interface UsagePart {
-  readonly series: number
+  /** A negative one is subtracted. */
+  readonly series: readonly number[]
   readonly id: string
   readonly name: string
   readonly used: UsageSums
@@ -164,35 +214,64 @@ const PARTS_MAX = 5000
  */
 async function listUsageParts(
   { db, content, partsMax = PARTS_MAX }: UsageServices,
-  { parts, range }: UsageScope,
+  { whole, parts, range }: UsageScope,
   by: UsageArgs['by'],
 ): Promise<{ readonly parts: readonly UsagePart[]; readonly areAll: boolean }> {
   const found = await listSeries(content, parts, { since: range.from, limit: partsMax + 1 })
   const listed = found.slice(0, partsMax)
-  const ids = listed.map(({ series }) => series)
-  const used = await usedBetween(content, ids, [range.from, range.to])
-  const inUse = listed
-    .map((series) => ({ series, used: used.get(series.series)?.[0] ?? NO_USAGE }))
+  const keys = listed.map(({ key }) => key)
+  const names = by === 'key' || isOfKeys(by) ? await namesOfKeys(db, keys, by) : undefined
+  const groups = [...groupBy(listed, (series) => nameOf(series, by, names).id).values()].map((group) => ({
+    ...nameOf(group[0]!, by, names),
+    series: group.map(({ series }) => series),
+  }))
+  if (parts.tagName !== undefined) groups.push({ ...NONE, series: await listUntagged(content, { whole, parts }) })
+  const used = await usedBetween(
+    content,
+    groups.map(({ series }) => series),
+    [range.from, range.to],
+  )
+  const named = groups
+    .map((group, index) => ({ ...group, used: used[index]![0]! }))
     .filter((each) => each.used.requests > 0)
-  const keys = inUse.map(({ series }) => series.key)
-  const names = by === 'key' ? await namesOfKeys(db, keys) : undefined
-  const named = inUse.map(({ series, used }) => ({ series: series.series, used, ...nameOf(series, by, names) }))
   return { parts: named.sort(largestFirst), areAll: listed.length === found.length }
+}
+
+/** What has no tag of the name: the whole without all values of the name. */
+async function listUntagged(
+  content: SqlStore,
+  { whole, parts }: Pick<UsageScope, 'whole' | 'parts'>,
+): Promise<number[]> {
+  const { tagName, ...others } = parts
+  const tagged = await listWhole(content, { ...others, model: tagName })
+  return [...(await listWhole(content, whole)), ...tagged.map((series) => -series)]
 }
 
 type Named = Pick<UsagePart, 'id' | 'name'>
 
 function nameOf({ key, model, kind }: UsageSeries, by: UsageArgs['by'], keys?: ReadonlyMap<number, Named>): Named {
   if (by === 'key') return keys?.get(key) ?? { id: `key ${key}`, name: `key ${key}` }
+  if (isOfKeys(by)) return keys?.get(key) ?? NONE
+  const tagName = tagNameOf(by)
+  if (tagName !== undefined) return { id: model, name: model.slice(tagName.length + 1) || 'other' }
   const name = by === 'model' ? model : kind
   return { id: name, name }
 }
 
-async function namesOfKeys(db: LedgerDb, rows: readonly number[]): Promise<ReadonlyMap<number, Named>> {
+/** Keys without a person or a team, and requests without the tag. */
+const NONE: Named = { id: 'none', name: 'none' }
+
+/** By the row of a key: its own name, or that of its person or team. */
+async function namesOfKeys(
+  db: LedgerDb,
+  rows: readonly number[],
+  by: 'key' | 'person' | 'team',
+): Promise<ReadonlyMap<number, Named>> {
   const names = new Map<number, Named>()
   for (let from = 0; from < rows.length; from += NAMES_AT_ONCE) {
-    const keys = await listKeyNames(db, rows.slice(from, from + NAMES_AT_ONCE))
-    for (const { row, id, name } of keys) names.set(row, { id, name })
+    const some = rows.slice(from, from + NAMES_AT_ONCE)
+    const found = by === 'key' ? await listKeyNames(db, some) : await listOwnersOfKeys(db, some, by)
+    for (const { row, id, name } of found) names.set(row, { id, name })
   }
   return names
 }
@@ -235,36 +314,48 @@ const usedView = (sums: UsageSums) => ({
 const ROWS_AT_ONCE = 1000
 
 /**
- * The usage of each series between each instant and the next one: one less than there are instants. All instants are full
- * quarters of an hour, because the days and hours of every zone are.
+ * The usage of each group of series between each instant and the next one: one less than there are instants. All instants are
+ * full quarters of an hour, because the days and hours of every zone are.
  */
 async function usedBetween(
   content: SqlStore,
-  series: readonly number[],
+  groups: readonly (readonly number[])[],
   instants: readonly number[],
-): Promise<ReadonlyMap<number, readonly UsageSums[]>> {
+): Promise<(readonly UsageSums[])[]> {
   const quarters = instants.map((at) => Math.floor(at / QUARTER_MS))
-  const used = new Map<number, readonly UsageSums[]>()
+  const befores = groups.map(() => new Map<number, UsageSums>())
+  const series = groups.flatMap((group, index) =>
+    group.map((each) => ({
+      each: Math.abs(each),
+      sign: each < 0 ? (-1 as const) : (1 as const),
+      before: befores[index]!,
+    })),
+  )
   const atOnce = Math.max(1, Math.floor(ROWS_AT_ONCE / quarters.length))
   for (let from = 0; from < series.length; from += atOnce) {
-    const some = series.slice(from, from + atOnce)
-    const rows = await readUsageBefore(content, some, [...new Set(quarters)])
-    const found = new Map(rows.map((row) => [`${row.series} ${row.before}`, row]))
-    for (const each of some) {
-      const before = quarters.map((quarter) => found.get(`${each} ${quarter}`) ?? NO_USAGE)
-      const between = before.slice(1).map((sums, index) => combine(sums, before[index]!, -1))
-      used.set(each, between)
+    const some = groupBy(series.slice(from, from + atOnce), ({ each }) => each)
+    for (const row of await readUsageBefore(content, [...some.keys()], [...new Set(quarters)])) {
+      for (const { before, sign } of some.get(row.series)!) {
+        before.set(row.before, combine(before.get(row.before) ?? NO_USAGE, row, sign))
+      }
     }
   }
-  return used
+  return befores.map((before) => {
+    const totals = quarters.map((quarter) => before.get(quarter) ?? NO_USAGE)
+    return totals.slice(1).map((sums, index) => combine(sums, totals[index]!, -1))
+  })
 }
+
+/** The series that have all of what a filter admits. */
+const listWhole = async (content: SqlStore, filter: SeriesFilter): Promise<number[]> =>
+  (await listSeries(content, filter, { since: 0, limit: KEYS_MAX })).map(({ series }) => series)
 
 /** A few megabytes, built before the first byte is sent, so that all of it is of the same moment. */
 const ROWS_MAX = 50_000
 /** Rows between two queries, after which the event loop runs other work. */
 const EXPORTED_ROWS_AT_ONCE = 400
 
-/** The usage of an account as CSV: a row for each step and each model, key or kind that was used in it. */
+/** The usage of an account as CSV: a row for each step and each model, key, kind or tag that was used in it. */
 export async function exportUsage(services: UsageServices, args: UsageArgs): Promise<Outcome<string>> {
   const read = await readUsageScope(services, args)
   if (read.kind === 'refused') return read
@@ -274,22 +365,55 @@ export async function exportUsage(services: UsageServices, args: UsageArgs): Pro
     const { parts, areAll } = await listUsageParts(services, scope, args.by)
     if (!areAll) return tooManyRows
     const rows = [csvRow(['begins_at', args.by, 'name', ...USAGE_COUNTS, 'wallet_usd', 'plan_usd'])]
-    const atOnce = Math.ceil(EXPORTED_ROWS_AT_ONCE / instants.length)
-    for (let from = 0; from < parts.length; from += atOnce) {
-      const some = parts.slice(from, from + atOnce)
-      const ids = some.map(({ series }) => series)
-      const steps = await usedBetween(services.content, ids, instants)
-      for (const { series, id, name } of some) {
-        for (const [step, sums] of steps.get(series)!.entries()) {
-          if (sums.requests === 0) continue
-          const used = usedView(sums)
-          const counts = USAGE_COUNTS.map((count) => used[count])
-          rows.push(csvRow([isoTime(instants[step]!), id, name, ...counts, used.wallet, used.plan]))
-        }
-      }
+    for await (const { at, id, name, used: sums } of stepsOfParts(services.content, parts, instants)) {
+      const used = usedView(sums)
+      const counts = USAGE_COUNTS.map((count) => used[count])
+      rows.push(csvRow([isoTime(at), id, name, ...counts, used.wallet, used.plan]))
       if (rows.length > ROWS_MAX) return tooManyRows
     }
     return done(rows.join(''))
+  })
+}
+
+interface StepOfPart extends Named {
+  readonly at: number
+  readonly used: UsageSums
+}
+
+/** The usage of each part in each step in which it was used, part by part. */
+async function* stepsOfParts(
+  content: SqlStore,
+  parts: readonly UsagePart[],
+  instants: readonly number[],
+): AsyncGenerator<StepOfPart> {
+  const atOnce = Math.ceil(EXPORTED_ROWS_AT_ONCE / instants.length)
+  for (let from = 0; from < parts.length; from += atOnce) {
+    const some = parts.slice(from, from + atOnce)
+    const groups = some.map(({ series }) => series)
+    const steps = await usedBetween(content, groups, instants)
+    for (const [index, { id, name }] of some.entries()) {
+      for (const [step, used] of steps[index]!.entries()) {
+        if (used.requests > 0) yield { at: instants[step]!, id, name, used }
+      }
+    }
+  }
+}
+
+/** What an account has used of each model on each day, from its totals. `read` sees them together with what it reads itself. */
+export async function usageByDayAndModel<Result>(
+  services: UsageServices,
+  args: Omit<UsageArgs, 'by' | 'step' | 'model' | 'key' | 'kind' | 'person'>,
+  read: (rows: readonly StepOfPart[], asOf: number) => Promise<Outcome<Result>>,
+): Promise<Outcome<Result>> {
+  const scoped = await readUsageScope(services, { ...args, by: 'model', step: 'day' })
+  if (scoped.kind === 'refused') return scoped
+  const scope = scoped.value
+  return services.usage.readUpToDate(scope.account, async (asOf) => {
+    const { parts, areAll } = await listUsageParts(services, scope, 'model')
+    if (!areAll) return tooManyRows
+    const rows: StepOfPart[] = []
+    for await (const row of stepsOfParts(services.content, parts, [...scope.beginnings, scope.range.to])) rows.push(row)
+    return read(rows, asOf)
   })
 }
 
@@ -325,16 +449,27 @@ export function usageOfAccounts(
     numberOf: ({ row }) => row,
     view: async ({ row, id, email }) => {
       const used = await services.usage.readUpToDate(row, async () => {
-        const filter = { account: id as AccountId, key: undefined, model: undefined, kind: undefined }
-        const whole = await findSeries(services.content, { ...filter, level: 'all' })
-        if (whole === undefined) return NO_USAGE
-        const between = await usedBetween(services.content, [whole.series], [range.value.from, range.value.to])
-        return between.get(whole.series)?.[0] ?? NO_USAGE
+        const whole = await listWhole(services.content, { account: id as AccountId, level: 'all' })
+        const [between] = await usedBetween(services.content, [whole], [range.value.from, range.value.to])
+        return between![0]!
       })
       return { account: id, email, used: usedView(used) }
     },
   })
 }
+
+const tagsOfModel = refuseOperation(
+  'invalid_range',
+  'Usage by tag cannot be limited to one model. Leave out `model`.',
+  {
+    param: 'model',
+  },
+)
+
+const tooManyKeys = refuseOperation(
+  'invalid_range',
+  `You have had more than ${KEYS_MAX} keys in this range. Use a shorter range, or one key.`,
+)
 
 const tooManyRows = refuseOperation(
   'invalid_range',
@@ -346,12 +481,13 @@ type RefusedServices = Pick<OwnerServices, 'content' | 'refusedTurns'>
 /** Requests refused before admission, by reason and step, in the same steps as the usage of the range. */
 export async function refusedTurnsReport(
   services: RefusedServices & Pick<OwnerServices, 'db'>,
-  args: z.output<typeof refusedTurnsQuery> & OneAccount,
+  args: z.output<typeof refusedTurnsQuery> & UsageOf,
 ) {
   const scope = await readUsageScope(services, { ...args, by: 'kind' })
   if (scope.kind === 'refused') return scope
-  const { beginnings, range } = scope.value
-  const reasons = await refusedBetween(services, args, [...beginnings, range.to])
+  const { beginnings, range, keys } = scope.value
+  const filter = { account: args.account, keys, kind: args.kind }
+  const reasons = await refusedBetween(services, filter, [...beginnings, range.to])
   return done({ steps: beginnings.map(isoTime), reasons })
 }
 
@@ -367,11 +503,14 @@ async function refusedBetween(
   await refusedTurns.flush()
   const firstReported = refusedTurns.firstReported()
   const quarters = instants.map((at) => Math.max(Math.floor(at / QUARTER_MS), firstReported))
-  const rows = await readRefusedBefore(content, filter, [...new Set(quarters)])
   const totals = new Map<ProblemCode, Map<number, number>>()
-  for (const { code, before, total } of rows) {
-    const ofCode = totals.get(code) ?? new Map<number, number>()
-    totals.set(code, ofCode.set(before, total))
+  for (const keys of inSlices(filter.keys, Math.ceil(ROWS_AT_ONCE / quarters.length))) {
+    for (const { code, before, total } of await readRefusedBefore(content, { ...filter, keys }, [
+      ...new Set(quarters),
+    ])) {
+      const ofCode = totals.get(code) ?? new Map<number, number>()
+      totals.set(code, ofCode.set(before, (ofCode.get(before) ?? 0) + total))
+    }
   }
   return [...totals]
     .map(([code, ofCode]) => {
@@ -383,6 +522,12 @@ async function refusedBetween(
     .sort((first, second) => second.total - first.total || (first.code < second.code ? -1 : 1))
 }
 
+/** Undefined stands for all of them. */
+function* inSlices<Item>(items: readonly Item[] | undefined, size: number) {
+  if (items === undefined) yield undefined
+  else for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size)
+}
+
 const HOURS = 24
 /** After every row: ledger time may be ahead of a clock that was set back. */
 const NEVER = Number.MAX_SAFE_INTEGER
@@ -390,7 +535,7 @@ const NEVER = Number.MAX_SAFE_INTEGER
 /** Usage and refusals since midnight in the zone, and the usage of each of the last 24 hours. */
 export async function usageOverview(
   services: UsageServices & RefusedServices & { readonly clock: { now(): number } },
-  args: { readonly account: string; readonly zone: string },
+  args: UsageOf & { readonly zone: string },
 ) {
   const zone = openTimeZone(args.zone)
   if (zone === undefined) return unknownZone(args.zone)
@@ -401,12 +546,16 @@ export async function usageOverview(
   const thisHour = hourAt(zone, now)
   const sinceMidnight = [beginOfDay(zone, dayAt(zone, now)), NEVER]
   const hours = Array.from({ length: HOURS }, (_, index) => thisHour - (HOURS - 1 - index) * HOUR_MS)
-  const refused = await refusedBetween(services, { account: args.account }, sinceMidnight)
+  const keys = await keysOf(services.db, account, { person: args.person, since: hours[0]! })
+  if (keys.kind === 'refused') return keys
+  const ids = keys.value?.map(({ id }) => id)
+  const refused = await refusedBetween(services, { account: args.account, keys: ids }, sinceMidnight)
   return services.usage.readUpToDate(account, async () => {
-    const whole = await findSeries(services.content, { account: resolved.value.id as AccountId, level: 'all' })
-    const between = async (instants: readonly number[]) =>
-      (whole && (await usedBetween(services.content, [whole.series], instants)).get(whole.series)) ??
-      instants.slice(1).map(() => NO_USAGE)
+    const rows = keys.value?.map(({ row }) => row)
+    const named = { key: rows !== undefined, model: false, kind: false }
+    const filter = { account: resolved.value.id as AccountId, level: levelOf(named), keys: rows }
+    const whole = await listWhole(services.content, filter)
+    const between = async (instants: readonly number[]) => (await usedBetween(services.content, [whole], instants))[0]!
     const [today] = await between(sinceMidnight)
     const byHour = await between([...hours, NEVER])
     return done({

@@ -30,7 +30,7 @@ export function parseMoment(text: string): number | undefined {
   return asDay === text.slice(0, 10) ? at : undefined
 }
 
-export const unreadableMoment = (text: string, param: 'expires' | 'until' | 'at') =>
+export const unreadableMoment = (text: string, param: 'expires' | 'until' | 'at' | 'from') =>
   refuseOperation(
     'invalid_expiry',
     `${JSON.stringify(text)} is not a time in the future: write a date (2027-01-31) or a span (30d, 12h).`,
@@ -51,10 +51,10 @@ type ReadAmount = { readonly kind: 'read'; readonly amount: NanoUsd } | Operatio
 const AMOUNT_MAX = parseUsd('1000000')!
 
 /** The amount of a code, a funding request or a spend cap. Zero is refused: to stop all spending, disable the key. */
-export function readAmount(text: string, param: 'amount' | 'caps.day' | 'caps.month' = 'amount'): ReadAmount {
+export function readAmount(text: string, param: 'amount' | 'to' | `caps.${string}` = 'amount'): ReadAmount {
   const amount = parseUsd(text)
   if (amount !== undefined && amount > 0n && amount <= AMOUNT_MAX) return { kind: 'read', amount }
-  const [what, orNone] = param === 'amount' ? ['an amount', ''] : ['a spend cap', '; none removes a cap']
+  const [what, orNone] = param.startsWith('caps.') ? ['a spend cap', '; none removes a cap'] : ['an amount', '']
   return refuseOperation(
     'invalid_amount',
     `${JSON.stringify(text)} is not ${what}: write USD above zero, at most 1000000, with at most 9 decimals, e.g. 10.00${orNone}`,

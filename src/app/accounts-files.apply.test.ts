@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { commandLine } from '../../test/fixtures/cli/run-cli.ts'
 import { signUp } from '../admin/invitations.ts'
+import type { KeyView } from '../admin/keys.ts'
 import { runOperation } from '../admin/operations.ts'
 import { refuseOperation } from '../admin/outcome.ts'
 import type { OperatorServices } from '../admin/services.ts'
@@ -16,14 +17,19 @@ const fixture = useTestLedger()
 const PRO: Plan = { id: 'pro', models: ['*'], windows: [] }
 const MAX: Plan = { ...PRO, id: 'max' }
 
+/** How long after the other commands of its test one runs. */
+let laterMs = 0
+
 const services = (): OperatorServices => ({
   ...fixture.services,
+  clock: { ...fixture.services.clock, now: () => fixture.services.clock.now() + laterMs },
   catalog: () => ({ ...fixture.services.catalog(), plans: new Map([PRO, MAX].map((plan) => [plan.id, plan])) }),
   status: () => ({ running: false, version: '0', node: '0', data: '' }),
 })
 
 let folder: string
 beforeEach(() => {
+  laterMs = 0
   folder = mkdtempSync(join(tmpdir(), 'millrace-apply-'))
 })
 afterEach(() => rmSync(folder, { recursive: true }))
@@ -36,11 +42,8 @@ const operateHere: NonNullable<NonNullable<Parameters<typeof commandLine>[0]>['r
 
 /** One command, run on the ledger of the test. */
 async function run(line: string, answers?: string[], operate = operateHere) {
-  const cli = commandLine({
-    ...(answers !== undefined && { answers }),
-    accountsFiles: createAccountsFiles(folder),
-    run: operate,
-  })
+  const accountsFiles = createAccountsFiles(folder)
+  const cli = commandLine({ ...(answers !== undefined && { answers }), accountsFiles, run: operate })
   const exit = await cli.run(line)
   return { exit, ...cli.emitted }
 }
@@ -51,14 +54,7 @@ async function value(name: string, args: object): Promise<Record<string, unknown
   return outcome.value as Record<string, unknown>
 }
 
-const keysOf = async (account: string) =>
-  (await value('keys.list', { account })).items as {
-    id: string
-    name: string
-    state: string
-    caps: object
-    limits: object
-  }[]
+const keysOf = async (account: string) => (await value('keys.list', { account })).items as KeyView[]
 
 const ANN = `accounts:
   - email: ann@example.com
@@ -132,6 +128,33 @@ describe('millrace apply', () => {
     expect([byHand!.state, agent!.state]).toEqual(['active', 'active'])
     expect(laptop).toMatchObject({ caps: { day: '1.00', month: '20.00' }, limits: {}, models: ['demo'] })
     expect((await run('apply -f accounts.yaml')).out).toBe('No change.\n')
+  })
+
+  it('changes nothing about a key that has expired, and makes none that would be', async () => {
+    const day = (fromNow: number) =>
+      new Date(fixture.services.clock.now() + fromNow * 86_400_000).toISOString().slice(0, 10)
+    const file = `accounts:
+  - email: ann@example.com
+    keys: [{ name: laptop, kind: wallet, expires: ${day(30)} }]
+`
+    write('accounts.yaml', file)
+    expect((await run('apply -f accounts.yaml --yes')).exit).toBe(0)
+    laterMs = 365 * 86_400_000
+    expect(await run('apply -f accounts.yaml')).toMatchObject({ exit: 0, out: 'No change.\n', err: '' })
+    // Revoked, it is new to the file. So it is on another server, which gets the accounts of this one.
+    const [laptop] = await keysOf('ann@example.com')
+    await value('keys.revoke', { key: laptop!.id })
+    const warning = `accounts.yaml:3:51  ${day(30)} has passed, so the key "laptop" is not made`
+    expect(await run('apply -f accounts.yaml')).toEqual({ exit: 0, out: 'No change.\n', err: `${warning}\n` })
+    const json = await run('apply -f accounts.yaml --json')
+    expect(JSON.parse(json.out)).toEqual({ changes: [], warnings: [warning], done: 0 })
+    write('accounts.yaml', file.replace('email: ann', 'email: ben'))
+    const other = await run('apply -f accounts.yaml --yes')
+    expect(other).toMatchObject({
+      exit: 0,
+      err: `${warning}\nben@example.com\n  + account\n1 change.\n1 change made.\n`,
+    })
+    expect(await keysOf('ben@example.com')).toEqual([])
   })
 
   it('keeps the end of a plan that the file does not name, and says what ends when', async () => {
@@ -395,6 +418,31 @@ describe('accounts export and import', () => {
     expect(keys.map(({ name, state }) => `${name} ${state}`)).toEqual(['agent disabled', '=1+1 active'])
     expect(keys[1]).toMatchObject({ caps: { month: '20.00' }, limits: { requests_per_minute: 60 }, models: ['demo'] })
     expect((await value('accounts.list', {})).items).toHaveLength(4)
+  })
+
+  it.each(['jsonl', 'csv'])('keep every cap as %s, and whose a key is', async (format) => {
+    await value('accounts.create', { email: 'ann@example.com' })
+    const caps = {
+      ...{ day: '0.000000001', week: '5.00', month: '10.00', quarter: '20.00', total: '1000000.00' },
+      ...{ requests_day: 100, tokens_day: 1_000_000_000_000 },
+    }
+    const key = { account: 'ann@example.com', kind: 'wallet' }
+    await value('keys.create', { ...key, name: 'all', caps })
+    write(
+      `all.${format}`,
+      (await run(`accounts export --format ${format}`)).out.replaceAll('example.com', 'example.org'),
+    )
+    expect((await run(`accounts import -f all.${format} --yes`)).exit).toBe(0)
+    expect((await keysOf('ann@example.org'))[0]).toMatchObject({ caps })
+    const { id: team } = await value('teams.create', { account: 'ann@example.com', name: 'Research' })
+    await value('keys.create', { ...key, name: 'of the team', team })
+    const { out } = await run(`accounts export --format ${format}`)
+    expect(out).toMatch(/[",]Research[",]/)
+    write(`all.${format}`, out)
+    expect((await run(`accounts import -f all.${format}`)).out).toBe('No change.\n')
+    write('other.csv', `email,key,kind,team\nann@example.com,all,wallet,${team}\n`)
+    const { exit, err } = await run('accounts import -f other.csv --yes')
+    expect([exit, err]).toEqual([1, expect.stringMatching(/other\.csv:2 {2}the key belongs to no team for life/)])
   })
 
   it('report rows of one account that disagree, and an id of a key without its name', async () => {

@@ -1,12 +1,14 @@
+import type { ServedCounter } from '../admin/count-served.ts'
 import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from '../admin/count-usage.ts'
 import type { StatusSources } from '../admin/server-status.ts'
-import type { AdminServices } from '../admin/services.ts'
+import type { AdminServices, NoticeAdmin } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
 import type { Callers } from '../auth/callers.ts'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { TlsPair } from '../config/tls.ts'
 import type { StoredCallSeals } from '../db/content/call-seals.ts'
+import type { Conversations } from '../db/content/conversations.ts'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { openContent } from '../db/content/open-content.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
@@ -21,19 +23,25 @@ import type { Clock, SteadyClock } from '../lib/clock.ts'
 import type { Quarantined } from '../lib/files.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { Seals } from '../model/event.ts'
+import type { DeliveryServices } from '../notices/deliver.ts'
+import type { InvitationMail } from '../notices/invitation-mail.ts'
+import type { NoticeWatch } from '../notices/watch.ts'
 import type { EstimateErrors } from '../pricing/estimate.ts'
 import type { ResolveHost } from '../providers/address-guard.ts'
 import type { LaneHealth } from '../routing/circuit-breaker.ts'
 import type { Edge } from '../server/listener.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { DatabaseKeyring } from './key-ring.ts'
+import type { DatabaseKeyring, DatabaseSeals } from './key-ring.ts'
+import type { LoadSettings, Managed } from './managed-entries.ts'
 import type { RuleBook } from './rules.ts'
 import type { Drainable } from './shutdown.ts'
 
 /** What the program is built from. The data folder exists. */
 export interface AppOptions {
   readonly settings: LoadedConfig
+  /** Loads the same again, with managed entries. */
+  readonly loadSettings: LoadSettings
   readonly clock: Clock
   readonly random: RandomBytes
   /** A server logs to stdout as configured; a command of the operator logs errors only, to stderr. */
@@ -89,6 +97,9 @@ export interface App {
   /** For example `libsql 3.45.1`. */
   readonly driver: string
   readonly log: AppLog
+  /** With what operators manage beside the file. */
+  readonly settings: LoadedConfig
+  readonly managed: Managed
   /** Replaced as a whole by a reload. */
   readonly rules: RuleBook
   /** Builds the HTTP servers, the turns and the periodic jobs. A server calls it once; `close` closes these too. */
@@ -110,6 +121,7 @@ export type AppLog = Omit<Log, 'request'>
 
 /** The listening servers, and what the shutdown needs of them. */
 export interface Serving extends Drainable {
+  readonly consoleRequests: number
   readonly listen: Edge['listen']
   /** The metrics server has a port of its own. */
   readonly listenMetrics: Edge['listen']
@@ -127,6 +139,7 @@ export interface Serving extends Drainable {
 /** What all other services are built on. */
 export interface Core {
   readonly config: Config
+  readonly managed: Managed
   /** Ledger time. */
   readonly clock: SteadyClock
   readonly random: RandomBytes
@@ -138,6 +151,7 @@ export interface Core {
   readonly worker: AppOptions['worker']
   readonly db: LedgerDb
   readonly keyring: DatabaseKeyring
+  readonly ringSeals: DatabaseSeals
   /** How far the ledger has durably got. content.db stores it. */
   readonly progress: { mark: LedgerMark }
   /** The thread of a database has ended: this process cannot go on. */
@@ -157,9 +171,20 @@ export interface Contents {
   readonly answers: KeptAnswers
   readonly responses: StoredResponses
   /** With PostgreSQL. */
+  readonly conversations: Conversations
   readonly callSeals: StoredCallSeals | undefined
   readonly refusedTurns: RefusedTurnCounter
   readonly contentFound: ContentFound
+}
+
+/** Notices: what finds them, and what sends them. */
+export interface Notices {
+  readonly watch: NoticeWatch
+  readonly admin: NoticeAdmin
+  readonly invitationMail: InvitationMail
+  readonly delivery: DeliveryServices
+  /** Called when something is queued. A server that sends replaces it. */
+  onQueued: () => void
 }
 
 /** All services, each built once by `create-app.ts`. */
@@ -168,8 +193,10 @@ export interface Services extends Core, Contents {
   /** Undefined for a command on PostgreSQL. */
   readonly journal: Pick<SettleJournal, 'found'> | undefined
   readonly usage: UsageKeeper
+  readonly served: ServedCounter
   readonly rules: RuleBook
   readonly people: SignInServices
+  readonly notices: Notices
   readonly seals: Seals
   readonly health: LaneHealth
   readonly countedInputs: CountedInputs

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
@@ -10,13 +11,17 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestTerminal } from '../../test/fixtures/cli/terminal.ts'
+import { DIST } from '../../test/program/program.mjs'
+import { openSqlite } from '../db/sqlite/open-sqlite.ts'
 import { runMain } from './run-main.ts'
 
 let folder: string
@@ -102,12 +107,72 @@ describe('db backup', () => {
   it.each([
     ['inside the data folder', () => join(folder, 'data', 'backup'), 'inside the data folder'],
     ['below a folder that does not exist', () => join(folder, 'unmounted', 'backup'), 'does not exist'],
-    ['where a folder with files is', () => join(folder, 'data'), 'is not empty'],
+    ['below a file', () => join(folder, 'data', 'ledger.db', 'backup'), 'is a file'],
+    ['inside another backup', () => join(kept, 'backup'), 'is a backup'],
+    ['where a folder is, such as the mount point of a disk', () => place, 'one inside it'],
     ['where a file is', () => join(folder, 'data', 'ledger.db'), 'is a file'],
+    [
+      'where a symbolic link is',
+      () => {
+        symlinkSync(join(place, 'nowhere'), join(place, 'link'))
+        return join(place, 'link')
+      },
+      'is a symbolic link',
+    ],
+    ['whose name is too long', () => join(place, 'x'.repeat(300)), 'its name is too long'],
   ])('refuses a target %s', async (_, to, message) => {
     const { exit, answer } = await run(`db backup --data ${join(folder, 'data')} --to ${to()}`)
     expect(exit).toBe(1)
     expect(answer.error.message).toContain(message)
+  })
+
+  it('is not opened as a data folder, which would change it', async () => {
+    const to = copyOfBackup()
+    const credit = 'wallet credit a@b.c 5 --reason r --ref s'
+    for (const line of [
+      'db verify',
+      credit,
+      'db backup --to again',
+      'db move --to postgres://127.0.0.1:1/d',
+      'serve',
+    ]) {
+      const { exit, answer } = await run(`${line} --data ${to}`)
+      expect(exit, line).toBe(1)
+      expect(answer.error.message).toContain(`${to} is a backup`)
+    }
+    expect((await run(`db restore --data restored --from ${to}`)).exit).toBe(0)
+  })
+
+  it.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+    'is refused before it begins when its disk has no room',
+    async () => {
+      // There is no room on the disk of the kernel.
+      const { exit, answer } = await run(`db backup --data ${join(folder, 'data')} --to /proc/backup`)
+      expect(exit).toBe(1)
+      expect(answer.error.message).toMatch(/The disk of \/proc has 0 MiB left, and \d+ MiB are needed/)
+    },
+  )
+
+  it('deletes what killed commands of this machine have left, and nothing else', async () => {
+    const { pid } = spawnSync(process.execPath, ['--version'])
+    const leave = (name: string, file = 'ledger.db') => {
+      mkdirSync(join(place, name))
+      writeFileSync(join(place, name, file), '')
+    }
+    const id = '0123456789ab'
+    const kept = [
+      `alive.partial-${hostname()}-${process.ppid}-${id}`,
+      `elsewhere.partial-other-${hostname()}-${pid}-${id}`,
+      `of-a-person.partial-${hostname()}-${pid}-${id}`,
+      `not-ours.partial-${id}`,
+    ]
+    for (const name of kept) leave(name, name.startsWith('of-a-person') ? 'diary.txt' : 'ledger.db')
+    leave(`killed.partial-${hostname()}-${pid}-${id}`)
+    leave(`killed-in-a-container.partial-${hostname()}-${process.pid}-${id}`)
+    writeFileSync(join(place, `file.partial-${hostname()}-${pid}-${id}`), '')
+    const { exit } = await run(`db backup --data ${join(folder, 'data')} --to new/`)
+    expect(exit).toBe(0)
+    expect(readdirSync(place).sort()).toEqual([...kept, `file.partial-${hostname()}-${pid}-${id}`, 'new'].sort())
   })
 
   it('leaves nothing that looks like a backup when the files cannot be copied', async () => {
@@ -142,11 +207,39 @@ describe.skipIf(process.getuid?.() !== 0)('as root, for a service of another use
   })
 })
 
+it.runIf(process.getuid?.() === 0)('says what another user may not read or write', () => {
+  const open = join(place, 'open')
+  mkdirSync(open, { mode: 0o777 })
+  chmodSync(open, 0o777)
+  chmodSync(place, 0o755)
+  chmodSync(folder, 0o755)
+  chmodSync(join(folder, 'data'), 0o700)
+  for (const [words, message] of [
+    [['db', 'backup', '--data', join(folder, 'data'), '--to', join(open, 'new')], 'data may not be read by this user'],
+    [['db', 'backup', '--data', join(folder, 'data'), '--to', join(place, 'new')], 'this user may not write there'],
+    [['db', 'restore', '--data', join(open, 'new'), '--from', kept], 'may not be read by this user (EACCES)'],
+  ] as const) {
+    const { stdout } = spawnSync(process.execPath, [join(DIST, 'app', 'main.js'), ...words, '--json'], {
+      ...{ uid: 4242, gid: 4242, cwd: open, env: { HOME: open }, encoding: 'utf8' },
+    })
+    expect(JSON.parse(stdout).error).toMatchObject({ message: expect.stringContaining(message), exit_code: 1 })
+  }
+  expect(readdirSync(open)).toEqual([])
+})
+
 it.skipIf(process.getuid?.() === 0)('says that a backup may not be read', async () => {
   const to = copyOfBackup()
   chmodSync(join(to, 'backup.json'), 0o000)
   expect((await run(`db restore --data restored --from ${to}`)).answer.error.message).toContain('EACCES')
 })
+
+/** Takes a file out of the manifest. */
+function listLess(to: string, name: string): void {
+  const path = join(to, 'backup.json')
+  const manifest = JSON.parse(readFileSync(path, 'utf8'))
+  manifest.files = manifest.files.filter((file: { name: string }) => file.name !== name)
+  writeFileSync(path, JSON.stringify(manifest))
+}
 
 describe('db restore', () => {
   it('gives a ledger that balances, and is told in its audit log', async () => {
@@ -215,7 +308,31 @@ describe('db restore', () => {
       (to: string) => truncateSync(join(to, 'ledger.db'), 4096),
       'ledger.db is not what it was',
     ],
-    ['a file that is missing', (to: string) => rmSync(join(to, 'keyring.json')), 'keyring.json is missing'],
+    ['a file that is missing', (to: string) => rmSync(join(to, 'content.db')), 'content.db is missing. Take another'],
+    [
+      'a key ring that is missing',
+      (to: string) => rmSync(join(to, 'keyring.json')),
+      'keyring.json is missing. Nothing starts without the key ring',
+    ],
+    [
+      'a folder in the place of a file',
+      (to: string) => {
+        rmSync(join(to, 'content.db'))
+        mkdirSync(join(to, 'content.db'))
+      },
+      'content.db is not what it was',
+    ],
+    [
+      'a changed byte and the same size',
+      (to: string) => {
+        const bytes = readFileSync(join(to, 'ledger.db'))
+        bytes[5000]! ^= 1
+        writeFileSync(join(to, 'ledger.db'), bytes)
+      },
+      'ledger.db is not what it was',
+    ],
+    ['a manifest without ledger.db', (to: string) => listLess(to, 'ledger.db'), 'does not list ledger.db'],
+    ['a manifest without its key ring', (to: string) => listLess(to, 'keyring.json'), 'does not list keyring.json'],
     ['no manifest', (to: string) => rmSync(join(to, 'backup.json')), 'it has no backup.json'],
     ['half a manifest', (to: string) => truncateSync(join(to, 'backup.json'), 40), 'is not the manifest'],
   ])('refuses a backup with %s, and leaves no ledger', async (_, damage, message) => {
@@ -224,8 +341,7 @@ describe('db restore', () => {
     const { exit, answer } = await run(`db restore --data restored --from ${to}`)
     expect(exit).toBe(1)
     expect(answer.error.message).toContain(message)
-    const left = existsSync(join(place, 'restored')) ? readdirSync(join(place, 'restored')) : []
-    expect(left).toEqual([])
+    expect(existsSync(join(place, 'restored'))).toBe(false)
   })
 
   it('needs the key ring that is kept apart, and says so', async () => {
@@ -233,8 +349,56 @@ describe('db restore', () => {
     expect(report.key_ring).toBe('apart')
     expect(existsSync(join(to, 'keyring.json'))).toBe(false)
     const { answer } = await run(`db restore --data restored --from ${to}`)
-    expect(answer.next[0]).toContain('keyring.json')
+    expect(answer.warnings).toEqual([expect.stringMatching(/keyring\.json is missing\. Nothing starts without it/)])
+    expect(answer.next[0]).toContain(`The server had it in ${join(folder, 'data')}`)
+    expect(answer.next.at(-1)).toMatch(/^Once the key ring is there: /)
     expect((await run('accounts list --data restored')).answer.error.message).toContain('keyring.json is missing')
+  })
+
+  it('takes a key ring that is there already, if it is that of the backup', async () => {
+    const { to } = await backUp(' --without-key-ring')
+    const ring = join(folder, 'data', 'keyring.json')
+    for (const [data, from] of [
+      ['whole', kept],
+      ['apart', to],
+    ] as const) {
+      mkdirSync(join(place, data))
+      cpSync(ring, join(place, data, 'keyring.json'))
+      const { exit, answer } = await run(`db restore --data ${data} --from ${from}`)
+      expect(exit, JSON.stringify(answer)).toBe(0)
+      expect(answer.warnings.filter((warning: string) => warning.includes('key ring'))).toEqual([])
+      expect(answer.next.at(-1)).toMatch(/^Then: /)
+      expect((await run(`db verify --data ${data}`)).answer).toMatchObject({ ok: true, accounts: 1 })
+    }
+  })
+
+  it('takes the key ring that is there in place of one that the backup has lost', async () => {
+    const from = copyOfBackup()
+    mkdirSync(join(place, 'restored'))
+    cpSync(join(from, 'keyring.json'), join(place, 'restored', 'keyring.json'))
+    rmSync(join(from, 'keyring.json'))
+    expect((await run(`db restore --data restored --from ${from}`)).exit).toBe(0)
+    expect((await run('db verify --data restored')).answer).toMatchObject({ ok: true, accounts: 1 })
+  })
+
+  it('refuses beside another key ring, which stays as it is', async () => {
+    const { to } = await backUp(' --without-key-ring')
+    mkdirSync(join(place, 'other'))
+    await run('accounts create --email a@b.c --data other')
+    mkdirSync(join(place, 'restored'))
+    const path = join(place, 'restored', 'keyring.json')
+    cpSync(join(place, 'other', 'keyring.json'), path)
+    const before = readFileSync(path, 'utf8')
+    for (const [from, message] of [
+      [kept, 'Move it away'],
+      [to, 'does not have the key that the ledger of this backup was begun with'],
+    ] as const) {
+      const { exit, answer } = await run(`db restore --data restored --from ${from}`)
+      expect(exit).toBe(1)
+      expect(answer.error.message).toContain(message)
+      expect(readdirSync(join(place, 'restored'))).toEqual(['keyring.json'])
+      expect(readFileSync(path, 'utf8')).toBe(before)
+    }
   })
 
   it('refuses where MILLRACE_SECRET_KEY could not read it', async () => {
@@ -255,5 +419,78 @@ describe('db restore', () => {
     expect((await run('db restore --data restored --from kept')).answer.error.message).toContain('is not set here')
     expect((await run('db restore --data restored --from kept', secret)).exit).toBe(0)
     expect((await run('db verify --data restored', secret)).answer).toMatchObject({ ok: true, accounts: 1 })
+  })
+})
+
+describe('db restore that does not come to its end', { timeout: 240_000 }, () => {
+  const KILLER = fileURLToPath(new URL('../../test/support/kill-at-call.mjs', import.meta.url))
+  const left = () => (existsSync(join(place, 'restored')) ? readdirSync(join(place, 'restored')) : [])
+
+  it('is repeated after a kill at each step, with one entry in the audit log', async () => {
+    const { counts } = JSON.parse(readFileSync(join(kept, 'backup.json'), 'utf8'))
+    const seen = new Set<string>()
+    for (let step = 1; ; step++) {
+      place = mkdtempSync(join(folder, 'killed-'))
+      const from = copyOfBackup()
+      const line = ['db', 'restore', '--data', 'restored', '--from', from]
+      const child = spawnSync(process.execPath, ['--import', KILLER, join(DIST, 'app', 'main.js'), ...line], {
+        ...{ cwd: place, env: { HOME: place, KILL_AT: String(step) } },
+      })
+      if (child.signal === null) {
+        expect(child.status).toBe(0)
+        break
+      }
+      const isPlaced = left().includes('ledger.db')
+      const names = left().sort().join(' ')
+      // Nothing starts on a part of it.
+      if (names.includes('ledger.db.restoring') && !isPlaced && !seen.has(names))
+        expect((await run('accounts create --email b@b.c --data restored')).answer.error.message).toContain(
+          'db restore',
+        )
+      seen.add(names)
+      const again = await run(`db restore --data restored --from ${from}`)
+      if (isPlaced) expect(again.answer.error.message, `step ${step}`).toContain('has a ledger already')
+      else expect(again.exit, `step ${step}: ${JSON.stringify(again.answer)}`).toBe(0)
+      expect(left().sort()).toEqual(['content.db', 'keyring.json', 'ledger.db', 'settles.journal'])
+      expect((await run('db verify --data restored')).answer, `step ${step}`).toMatchObject({
+        ...{ ok: true, accounts: 1, audited: counts.audit_entries + 1 },
+      })
+    }
+    // It was killed with each number of files in place.
+    for (const placed of [['keyring.json'], ['keyring.json', 'settles.journal'], ['keyring.json', 'content.db']])
+      expect([...seen].some((names) => placed.every((name) => names.split(' ').includes(name)))).toBe(true)
+  })
+
+  it('leaves nothing when it is refused between two files', async () => {
+    mkdirSync(join(place, 'restored'))
+    // Not seen by a look at what it points to.
+    symlinkSync('nowhere', join(place, 'restored', 'content.db'))
+    const { exit, answer } = await run(`db restore --data restored --from ${kept}`)
+    expect(exit).toBe(1)
+    expect(answer.error.message).toContain('overwrites nothing')
+    expect(left()).toEqual(['content.db'])
+  })
+
+  it('does not take the log that a killed restore of another backup has left', async () => {
+    mkdirSync(join(place, 'restored'))
+    const path = join(place, 'other.db')
+    const other = await openSqlite({ path })
+    await other.atomic([{ sql: 'CREATE TABLE other (id INTEGER PRIMARY KEY) STRICT', rows: [[]] }])
+    for (const companion of ['', '-wal'])
+      cpSync(`${path}${companion}`, join(place, 'restored', `ledger.db.restoring${companion}`))
+    await other.close()
+    expect((await run(`db restore --data restored --from ${kept}`)).exit).toBe(0)
+    expect((await run('db verify --data restored')).answer).toMatchObject({ ok: true, accounts: 1 })
+  })
+
+  it('waits for no other restore into the same folder, and leaves it alone', async () => {
+    mkdirSync(join(place, 'restored'))
+    const lock = await openSqlite({ path: join(place, 'restored', 'lock.restoring') })
+    writeFileSync(join(place, 'restored', 'ledger.db.restoring'), 'of the other')
+    const { exit, answer } = await run(`db restore --data restored --from ${kept}`)
+    expect(exit).toBe(4)
+    expect(answer.error.message).toContain('Another restore')
+    expect(readFileSync(join(place, 'restored', 'ledger.db.restoring'), 'utf8')).toBe('of the other')
+    await lock.close()
   })
 })

@@ -12,7 +12,15 @@ it.each([
   const operator = { call: async () => ({ kind: 'done', value }) as never, callEach: async () => ({}) as never }
   const loadSettings = () => ({ kind: 'invalid', message: '', data: undefined }) as const
   const services = {
-    ...{ version: '1.0.0', cwd: tmpdir(), clock: systemClock, random: secureRandom, operator, loadSettings },
+    ...{
+      version: '1.0.0',
+      cwd: tmpdir(),
+      pid: process.pid,
+      clock: systemClock,
+      random: secureRandom,
+      operator,
+      loadSettings,
+    },
   }
   const request = { to: 'millrace-unseen', withKeyring: true, onStep: () => {} }
   const outcome = await backUpLedger(services, { config: undefined, data: undefined }, request)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, statSync } from 'node:fs'
-import { readdir, readFile, rename, rm } from 'node:fs/promises'
+import { constants, createReadStream, existsSync, lstatSync, statSync } from 'node:fs'
+import { access, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { Kysely } from 'kysely'
 import { z } from 'zod'
@@ -29,13 +30,12 @@ import { openSqlite } from '../db/sqlite/open-sqlite.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import { verifyLedgerState } from '../ledger/verify.ts'
 import type { Clock } from '../lib/clock.ts'
-import { giveTo, ownerFor, syncFolder, whyNotWritten, writeDurably } from '../lib/files.ts'
+import { bytesOf, giveTo, ownerFor, syncFolder, whyDiskFull, whyNotWritten, writeDurably } from '../lib/files.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { AccountId, RequestId } from '../model/ids.ts'
+import { BACKUP_MANIFEST } from './data-folder.ts'
 import { type Keyring, loadKeyring } from './key-ring.ts'
-
-/** The file that makes a folder a backup: written last. */
-export const MANIFEST = 'backup.json'
+import { isAlive } from './server-note.ts'
 
 export const FILES_OF_BACKUP = ['ledger.db', 'content.db', 'settles.journal', 'keyring.json'] as const
 
@@ -70,6 +70,8 @@ export type BackupManifest = z.infer<typeof manifestSchema>
 interface BackupServices {
   readonly version: string
   readonly cwd: string
+  /** Of this process. */
+  readonly pid: number
   readonly clock: Clock
   readonly random: RandomBytes
   readonly operator: Operator
@@ -91,10 +93,14 @@ export async function backUpLedger(
   if (loaded.kind === 'loaded' && loaded.settings.config.storage.database.kind === 'postgres')
     return refused(EXIT.failure, POSTGRES_BACKS_UP)
   const target = resolve(services.cwd, to)
-  const taken = await whyTaken(target)
-  if (taken !== undefined) return refused(EXIT.failure, taken)
+  const why = await whyNoTarget(target)
+  if (why !== undefined) return refused(EXIT.failure, why)
+  await deletePartials(services, dirname(target), onStep)
+  const data = loaded.kind === 'loaded' ? loaded.settings.config.storage.data : loaded.data
+  const full = data && (await whyDiskFull(target, bytesOf(FILES_OF_BACKUP.map((name) => join(data, name)))))
+  if (full) return refused(EXIT.failure, full)
   const id = Buffer.from(services.random(6)).toString('hex')
-  const folder = `${target}.partial-${id}`
+  const folder = `${target}.partial-${HOST}-${services.pid}-${id}`
   onStep('Copying')
   const copied = await services.operator.call(place, 'db.backup', { to: target, folder, key_ring: withKeyring })
   if (copied.kind !== 'done') return refused(copied.kind === 'refused' ? EXIT.failure : copied.exit, copied.message)
@@ -103,7 +109,11 @@ export async function backUpLedger(
     onStep('Verifying')
     for (const name of ['ledger.db', 'content.db']) await applyLogs(folder, name)
     const { checks, counts, auditHead } = await verifyCopy(folder, copied.value)
-    if (checks.some(({ violations }) => violations > 0)) return refused(EXIT.failure, notVerified(folder, checks))
+    if (checks.some(({ violations }) => violations > 0)) {
+      const kept = `${target}.failed-${id}`
+      await rename(folder, kept)
+      return refused(EXIT.failure, notVerified(kept, checks))
+    }
     const { ids: _, ...ring } = copied.value.key_ring
     const { taken_at, ledger, source, ends_in_journal } = copied.value
     const manifest: BackupManifest = {
@@ -112,7 +122,7 @@ export async function backUpLedger(
       audit_head: auditHead,
       files: await sumFiles(folder),
     }
-    await writeDurably(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+    await writeDurably(join(folder, BACKUP_MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
     const names = await readdir(folder)
     await giveTo(await ownerFor(source.data), [...names.map((name) => join(folder, name)), folder])
     await syncFolder(folder)
@@ -120,10 +130,11 @@ export async function backUpLedger(
     await syncFolder(dirname(target))
     return { kind: 'done', report: reportOf(target, manifest) }
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    // The disk may be what fails. What stays is deleted by the next backup.
+    await rm(folder, { recursive: true, force: true }).catch(() => {})
     const why = whyNotWritten(error)
     if (why === undefined) throw error
-    return refused(EXIT.failure, `${folder} cannot be written: ${why}.`)
+    return refused(EXIT.failure, `${target} cannot be written: ${why}.`)
   }
 }
 
@@ -131,12 +142,48 @@ export async function backUpLedger(
 const notSeen = (folder: string, hasKeyring: boolean): string =>
   `The server has written ${folder}, but this command does not see it: the two have different mounts. Delete it where the server runs${hasKeyring ? '; it contains the key ring' : ''}. Then name a folder that both see (docs/operate/backup.md).`
 
-async function whyTaken(target: string): Promise<string | undefined> {
-  const found = statSync(target, { throwIfNoEntry: false })
-  if (found === undefined) return undefined
-  if (!found.isDirectory()) return `${target} is a file. Name a folder that does not exist yet.`
-  const names = await readdir(target)
-  return names.length === 0 ? undefined : `${target} is not empty. Name a folder that does not exist yet.`
+/** A folder that exists may be the mount point of a disk, which cannot be replaced. */
+async function whyNoTarget(target: string): Promise<string | undefined> {
+  const above = dirname(target)
+  try {
+    const found = lstatSync(target, { throwIfNoEntry: false })
+    if (found?.isSymbolicLink()) return `${target} is a symbolic link. Name a folder that does not exist yet.`
+    if (found?.isDirectory())
+      return `${target} exists already. Name a folder that does not exist yet; of a disk that is mounted there, one inside it.`
+    if (found !== undefined) return `${target} is a file. Name a folder that does not exist yet.`
+    await access(above, constants.W_OK | constants.X_OK)
+    const isBackup = existsSync(join(above, BACKUP_MANIFEST))
+    return isBackup ? `${above} is a backup. Name a folder outside of it: it may be deleted as a whole.` : undefined
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return `${above} does not exist. Create it, or mount its disk, first.`
+    const why = whyNotWritten(error) ?? message
+    return `${target} cannot be created: ${why}. Name a folder where the user of the service may write, and run this as that user.`
+  }
+}
+
+const HOST = hostname().replaceAll(/[^\w.-]/g, '_')
+const PARTIAL = /^.*\.partial-(.+)-(\d+)-[0-9a-f]{12}$/
+const FILE_OF_PARTIAL =
+  /^((ledger|content)\.db(\.log-\d+|-wal|-shm|-journal)?|settles\.journal|keyring\.json|backup\.json)$/
+
+/** Deletes what commands of this machine have left that were killed. Only the command makes a backup of its folder. */
+async function deletePartials({ pid }: BackupServices, above: string, onStep: BackupRequest['onStep']): Promise<void> {
+  const names = await readdir(above).catch(() => [])
+  for (const name of names) {
+    const [, host, of] = PARTIAL.exec(name) ?? []
+    // A command in a restarted container has the id of an earlier one.
+    if (host !== HOST || (Number(of) !== pid && isAlive(Number(of)))) continue
+    const folder = join(above, name)
+    try {
+      if (!lstatSync(folder).isDirectory()) continue
+      if (!(await readdir(folder)).every((each) => FILE_OF_PARTIAL.test(each))) continue
+      onStep(`Deleting ${folder}, which a killed backup has left`)
+      await rm(folder, { recursive: true, force: true })
+    } catch {
+      // It belongs to another user.
+    }
+  }
 }
 
 const notVerified = (folder: string, checks: readonly Check[]): string => {
@@ -244,7 +291,7 @@ async function sumFiles(folder: string): Promise<BackupManifest['files']> {
   return files
 }
 
-async function sumOf(path: string): Promise<string> {
+export async function sumOf(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(piece)
   return hash.digest('hex')
@@ -256,18 +303,24 @@ type ManifestRead =
 
 /** The manifest of a folder that may be a backup. */
 export async function readManifest(folder: string): Promise<ManifestRead> {
-  const path = join(folder, MANIFEST)
+  const path = join(folder, BACKUP_MANIFEST)
   try {
     const read = manifestSchema.safeParse(JSON.parse(await readFile(path, 'utf8')))
-    if (read.success) return { kind: 'read', manifest: read.data }
+    if (!read.success) return notRead(`${path} is not the manifest of a backup that this version can read.`)
+    const { files, key_ring } = read.data
+    const needed = FILES_OF_BACKUP.filter((name) => name !== 'keyring.json' || key_ring.where === 'file')
+    const missing = needed.filter((needs) => !files.some(({ name }) => name === needs))
+    if (missing.length === 0) return { kind: 'read', manifest: read.data }
+    return notRead(`${path} does not list ${missing.join(', ')}: it was changed. Take an earlier copy of this backup.`)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EACCES')
-      return { kind: 'refused', message: `${path} may not be read by this user (EACCES). Run this as its owner.` }
+    if (code === 'EACCES') return notRead(`${path} may not be read by this user (EACCES). Run this as its owner.`)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      const what = folder.includes('.partial-') ? ' It is an unfinished one.' : ''
-      return { kind: 'refused', message: `${folder} is not a backup: it has no ${MANIFEST}.${what}` }
+      const what = PARTIAL.test(folder) ? ' It is an unfinished one.' : ''
+      return notRead(`${folder} is not a backup: it has no ${BACKUP_MANIFEST}.${what}`)
     }
   }
-  return { kind: 'refused', message: `${path} is not the manifest of a backup that this version can read.` }
+  return notRead(`${path} is not the manifest of a backup that this version can read.`)
 }
+
+const notRead = (message: string): ManifestRead => ({ kind: 'refused', message })

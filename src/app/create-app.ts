@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { actorLogOf, COMMAND_LINE } from '../admin/audit.ts'
 import { finishRedemptions } from '../admin/codes.ts'
+import { createServedCounter, type ServedCounter } from '../admin/count-served.ts'
 import {
   createCountedInputs,
   createRefusedTurnCounter,
@@ -13,8 +14,10 @@ import { createRedeemTries } from '../admin/sign-in-limits.ts'
 import { createCallers } from '../auth/callers.ts'
 import { digestKey, mintKey } from '../auth/secrets.ts'
 import { readEnvironment } from '../config/files.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
 import { findAuditHead } from '../db/audit.ts'
 import { createStoredCallSeals } from '../db/content/call-seals.ts'
+import { createConversations } from '../db/content/conversations.ts'
 import { createKeptAnswers } from '../db/content/kept-answers.ts'
 import { createLockoutKeeper, listLockouts } from '../db/content/lockouts.ts'
 import { eraseDeleted, openContent, withMarks } from '../db/content/open-content.ts'
@@ -29,22 +32,24 @@ import { openSettleJournal, takeRecords } from '../db/settle-journal.ts'
 import type { SqlStore } from '../db/sql-store.ts'
 import { DatabaseLocked } from '../db/sqlite/failure.ts'
 import { createSeals } from '../gateway/seals.ts'
-import type { FindKeptFacts, KeptFacts, LedgerObserver } from '../ledger/core.ts'
+import type { FindKeptFacts, KeptFacts } from '../ledger/core.ts'
 import { OUTAGE_GRACE_MS } from '../ledger/core.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { openPostgresLedger } from '../ledger/postgres/open-ledger.ts'
 import { READ_BACK_PAUSE_MS } from '../ledger/recovery.ts'
 import { type Closing, createClosing } from '../lib/async.ts'
-import { type ClockEvent, createSteadyClock, HOLD_MS } from '../lib/clock.ts'
+import { createSteadyClock } from '../lib/clock.ts'
+import { createLruMap } from '../lib/collections.ts'
 import { deriveKey } from '../lib/crypto.ts'
-import { urlOf } from '../lib/network.ts'
 import type { AccountRow, KeyId, RequestId } from '../model/ids.ts'
+import type { NoticeWatch } from '../notices/watch.ts'
+import { createStripe } from '../payments/stripe.ts'
 import { createEstimateErrors } from '../pricing/estimate.ts'
 import { resolveHost } from '../providers/address-guard.ts'
 import { STALL_MS } from '../server/services.ts'
 import { createLog, logOptionsOf } from '../telemetry/log.ts'
 import { type AuditLogEnd, createMetrics } from '../telemetry/metrics.ts'
-import type { App, AppLog, AppOptions, AppOutcome, Contents, Core, Overrides, Services } from './app.ts'
+import type { App, AppOptions, AppOutcome, Contents, Core, Notices, Overrides, Services } from './app.ts'
 import {
   consoleSetupFile,
   filesOfLedger,
@@ -53,18 +58,25 @@ import {
   measureStorage,
   nodeFolderOf,
   noticesOf,
+  whyBackup,
 } from './data-folder.ts'
 import { REDEEMED_WITHIN_MS, watchLanes } from './jobs.ts'
 import {
   apiKeyPepper,
   checkKeyring,
+  createDatabaseSeals,
   type DatabaseKeyring,
   findMissingKeyring,
   loadKeyring,
   nameLedgerOfKeyring,
+  resealWithPrimary,
 } from './key-ring.ts'
 import { createFileWork } from './ledger-files.ts'
+import { createManaged } from './managed-entries.ts'
+import { consoleUrlOf, createNotices } from './notices.ts'
+import { logClockEvent, observerOf } from './observers.ts'
 import { openContentOfLedger } from './open-content.ts'
+import { callProviders } from './open-send.ts'
 import { createRuleBook } from './rules.ts'
 import { isServed } from './server-note.ts'
 import { consoleServicesOf, openServing } from './serving.ts'
@@ -119,8 +131,16 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
     notices.push({ message: `Set aside earlier, and not used: ${quarantinedBefore.join(', ')}.`, facts: {} })
   }
   const operations = operationsOf(services, options, closing)
+  const { managed } = services
+  managed.reloadBy(async () => {
+    const loaded = await managed.load()
+    if (loaded.kind === 'invalid') return loaded.message
+    await rules.replace(loaded.settings.config, loaded.announced)
+    return null
+  })
   if (database.kind === 'postgres' && options.purpose === 'server') {
-    closing.add(await database.listen((signals) => applySignals(operations, signals)))
+    closing.add(await database.listen((signals) => applySignals(services, operations, signals)))
+    await managed.catchUp()
   }
   // Codes that a dead process redeemed without crediting them. A credit that has to wait does not stop the start.
   const finished = await finishRedemptions({
@@ -133,8 +153,7 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
     operations,
     ledgerAvailable: () => ledger.gate.open,
     driver: database.file.driver,
-    log,
-    rules,
+    ...{ log, rules, managed, settings: opened.settings },
     openServing: ({ version, status, listWorkers }) =>
       openServing(services, consoleServicesOf(services, { ...operations, version, status, listWorkers }), closing),
     notices: notices.map(({ message }) => message),
@@ -144,20 +163,26 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   return { kind: 'open', app }
 }
 
-type OpenedCore = { readonly kind: 'open'; readonly core: Core } | Extract<AppOutcome, { kind: 'refused' }>
+type OpenedCore =
+  | { readonly kind: 'open'; readonly core: Core; readonly settings: LoadedConfig }
+  | Extract<AppOutcome, { kind: 'refused' }>
 
 /** Opens the database and the key ring that it belongs to. Another ring could not read it. */
 async function openCore(
-  { random, settings: { config }, clock: systemClock, purpose, worker, overrides: replaced }: AppOptions,
+  { random, settings: file, loadSettings, clock: systemClock, purpose, worker, overrides: replaced }: AppOptions,
   { log, onDeath }: Pick<Core, 'log' | 'onDeath'>,
   closing: Closing,
 ): Promise<OpenedCore> {
   const overrides = { ...DEFAULTS, ...replaced }
+  // Only upstreams, models and plans are managed.
+  const { config } = file
   const dataDir = config.storage.data
   const { database: chosen } = config.storage
   const nodeFolder = nodeFolderOf(dataDir, worker)
   if (chosen.kind === 'postgres' && purpose === 'server' && (await isServed(nodeFolder)))
     throw new DatabaseLocked(nodeFolder)
+  const backup = chosen.kind === 'postgres' ? undefined : whyBackup(dataDir)
+  if (backup !== undefined) return { kind: 'refused', message: backup }
   const database =
     chosen.kind === 'postgres'
       ? await overrides.openPostgres({
@@ -188,15 +213,27 @@ async function openCore(
   if (keyring.keys.length > 1) {
     log.info({ primary: keyring.keys[0].label, keys: keyring.keys.length }, 'the key ring has former keys')
   }
+  const ringSeals = createDatabaseSeals(keyring)
+  if (purpose === 'server' && keyring.keys.length > 1) {
+    const { resealed, unreadable } = await resealWithPrimary(database.file, ringSeals)
+    if (resealed > 0) log.info({ secrets: resealed }, 'secrets were sealed again with the primary key')
+    if (unreadable > 0) log.warn({ secrets: unreadable }, 'secrets cannot be opened: their key is not on the key ring')
+  }
   // Ledger time goes on from the newest time in the ledger.
   const floorMs = database.kind === 'sqlite' ? await findLatestLedgerTime(db) : 0
   const clock = createSteadyClock(systemClock, { floorMs, onEvent: (event) => logClockEvent(log, event) })
+  const managed = createManaged({
+    ...{ db, clock, secrets: ringSeals.managed, settings: file, loadSettings, log },
+    waits: purpose === 'server',
+    callProviders: (upstreams, use) => callProviders({ config, clock, random, ...overrides }, upstreams, use),
+  })
+  closing.add(() => managed.close())
+  const settings = await managed.loadAtStart()
   const core = {
-    ...{ config, clock, random, purpose, worker, overrides, log, database, db, keyring, onDeath },
-    metrics: createMetrics(),
-    progress: { mark: NO_MARK },
+    ...{ config: settings.config, managed, clock, random, purpose, worker, overrides, log, database, db, keyring },
+    ...{ ringSeals, onDeath, metrics: createMetrics(), progress: { mark: NO_MARK } },
   }
-  return { kind: 'open', core }
+  return { kind: 'open', core, settings }
 }
 
 /** Builds all services, in the order in which they need each other. */
@@ -205,19 +242,20 @@ async function createServices(core: Core, closing: Closing): Promise<Services> {
   metrics.watchAuditLog(() => findAuditLogEnd(core))
   metrics.watchStorage(() => measureStorage(config.storage.data))
   const contents = await openContents(core, closing)
-  const ledger = await openLedgerServices(core, contents, closing)
+  const notices = createNotices(core)
+  const ledger = await openLedgerServices(core, contents, notices, closing)
   const rules = await createRuleBook(
     { db, clock, workers: core.worker?.of ?? 1, onPlansMissing: (plans) => log.warn({ plans }, PLANS_MISSING) },
     config,
   )
   return {
-    ...{ ...core, ...contents, ...ledger, rules },
+    ...{ ...core, ...contents, ...ledger, notices, rules },
     seals: createSeals(keyring.keys),
     health: watchLanes({ ...core, rules }),
     countedInputs: createCountedInputs((found) => log.warn(found, CONTEXT_TOO_SMALL)),
     estimateErrors: createEstimateErrors(),
     callers: createCallers({ db, pepper: apiKeyPepper(keyring), clock }),
-    people: await openPeople(core, contents, closing),
+    people: await openPeople(core, { ...contents, notices, rules }, closing),
   }
 }
 
@@ -279,6 +317,11 @@ async function openStores(content: SqlStore, { config: { retention }, clock, key
     eraseDeleted: database.kind === 'sqlite' ? () => eraseDeleted(content) : undefined,
     onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
   })
+  const conversations = createConversations({
+    ...{ file: content, sealingKeys: keys, now, keeps: retention.stateBytesMax > 0 },
+    isShared: database.kind === 'postgres',
+    eraseDeleted: database.kind === 'sqlite' ? () => eraseDeleted(content) : undefined,
+  })
   // On PostgreSQL other nodes may run them: a job fails the abandoned ones.
   const failed = database.kind === 'sqlite' ? await responses.recover() : 0
   const callSeals =
@@ -288,14 +331,14 @@ async function openStores(content: SqlStore, { config: { retention }, clock, key
           ...{ file: content, now },
           onFailure: (error) => log.error({ error }, 'the reasoning before tool calls could not be stored'),
         })
-  return { content, answers, responses, callSeals, failed }
+  return { content, answers, responses, conversations, callSeals, failed }
 }
 
 /** Usage is counted when it is read, and at least this often. */
 const USAGE_INTERVAL_MS = 500
 
 /** Opens the ledger and recovers what a dead process left open. */
-async function openLedgerServices(core: Core, contents: Contents, closing: Closing) {
+async function openLedgerServices(core: Core, contents: Contents, { watch }: Notices, closing: Closing) {
   const { clock, log, metrics, database } = core
   const { lowPriorityDb } = database
   const usage = createUsageKeeper({
@@ -303,22 +346,33 @@ async function openLedgerServices(core: Core, contents: Contents, closing: Closi
     onFailure: (error) => log.error({ error }, 'usage could not be counted; retrying, and nothing is lost'),
   })
   closing.add(() => usage.close())
+  const served = createServedCounter({
+    ...{ db: lowPriorityDb, content: contents.content, clock, intervalMs: USAGE_INTERVAL_MS },
+    isShared: database.kind === 'postgres',
+    onFailure: (error) => log.error({ error }, 'what was served could not be counted; retrying, and nothing is lost'),
+  })
+  closing.add(() => served.close())
   const kept = findKeptFacts(contents)
   const { ledger, journal } =
     database.kind === 'postgres'
-      ? await openNodeLedger({ ...core, database }, { usage, findKeptFacts: kept }, closing)
-      : await openFileLedger({ ...core, database }, { usage, findKeptFacts: kept })
+      ? await openNodeLedger({ ...core, database }, { usage, served, watch, findKeptFacts: kept }, closing)
+      : await openFileLedger({ ...core, database }, { usage, served, watch, findKeptFacts: kept })
   closing.add(() => ledger.close())
   metrics.watchLedger(ledger)
-  return { ledger, journal, usage }
+  return { ledger, journal, usage, served }
 }
 
 interface LedgerNeeds {
   readonly usage: UsageKeeper
+  readonly served: ServedCounter
+  readonly watch: NoticeWatch
   readonly findKeptFacts: FindKeptFacts
 }
 
-async function openFileLedger(core: Core & { readonly database: Database }, { usage, findKeptFacts }: LedgerNeeds) {
+async function openFileLedger(
+  core: Core & { readonly database: Database },
+  { usage, served, watch, findKeptFacts }: LedgerNeeds,
+) {
   const { config, clock, overrides, database } = core
   const { db, lowPriorityDb, file, journal } = database
   const ledger = await openLedger({
@@ -326,7 +380,7 @@ async function openFileLedger(core: Core & { readonly database: Database }, { us
     markIntervalMs: config.ledger.markIntervalMs,
     outageGraceMs: overrides.outageGraceMs,
     readBackPauseMs: overrides.readBackPauseMs,
-    observer: observerOf(core, usage),
+    observer: observerOf(core, usage, served, watch),
   })
   return { ledger, journal }
 }
@@ -337,7 +391,7 @@ const RECOVERY_GRACE_MS = 10_000
 /** The ledger of one node of several on one PostgreSQL. */
 async function openNodeLedger(
   core: Core & { readonly database: PostgresDatabase },
-  { usage, findKeptFacts }: LedgerNeeds,
+  { usage, served, watch, findKeptFacts }: LedgerNeeds,
   closing: Closing,
 ) {
   const { config, clock, log, metrics, database, purpose } = core
@@ -364,7 +418,11 @@ async function openNodeLedger(
       },
       leaseLost: () => log.error({}, 'the lease of this node ended: other nodes resolve its turns, which are cut off'),
       recorded: (batch) => metrics.batchCommitted(batch),
-      closed: (account) => usage.noteAccount(account),
+      closed(account) {
+        usage.noteAccount(account)
+        served.noteAccount(account)
+        watch.note(account)
+      },
     },
   })
   return { ledger, journal }
@@ -410,69 +468,10 @@ const findKeptFacts =
     return found
   }
 
-/** Metrics, log and usage follow what the ledger records. */
-const observerOf = ({ log, metrics, progress }: Core, usage: UsageKeeper): LedgerObserver => ({
-  batchRecorded(batch) {
-    metrics.batchCommitted(batch)
-    usage.note(batch.changes)
-    for (const change of batch.changes) {
-      const { mark } = progress
-      if (change.kind === 'receipt-opened' && change.receipt > mark.receipt) {
-        progress.mark = { ...mark, receipt: change.receipt, requestId: change.requestId }
-      } else if (change.kind === 'transferred' && change.unit === 'usd' && change.transfer > mark.transfer) {
-        progress.mark = { ...mark, transfer: change.transfer, transferAt: change.at }
-      }
-    }
-  },
-  batchFailed: (error) =>
-    log.error({ error }, 'the ledger could not record a batch; no turn is admitted until it is read back'),
-  recovered(holds) {
-    metrics.holdsRecovered(holds)
-    log.warn({ holds }, 'holds without a running turn were resolved')
-  },
-  accountUnbalanced: (account, error) =>
-    log.error(
-      { account_row: account, error },
-      'an account does not balance and was frozen; run `millrace db verify`, which unfreezes it when it balances again',
-    ),
-})
-
-function logClockEvent(log: Pick<AppLog, 'info' | 'warn'>, event: ClockEvent): void {
-  switch (event.kind) {
-    case 'stepped':
-      log.warn({ ahead_seconds: seconds(event.aheadMs), followed_in_seconds: seconds(HOLD_MS) }, STEPPED)
-      break
-    case 'step-followed':
-      log.warn({ ahead_seconds: seconds(event.aheadMs) }, 'ledger time followed a forward step of the wall clock')
-      break
-    case 'step-undone':
-      log.info({}, 'the wall clock went back from its step; ledger time never followed it')
-      break
-    case 'wall-behind':
-      log.warn({ behind_seconds: seconds(event.behindMs) }, event.catchesUp ? CATCHES_UP : FAR_BEHIND)
-      break
-    case 'together-again':
-      log.info({}, 'the wall clock has caught up with ledger time')
-      break
-    case 'set-back': {
-      const [from, to] = [event.fromMs, event.toMs].map((ms) => new Date(ms).toISOString())
-      log.warn({ from, to }, 'an operator set ledger time back')
-    }
-  }
-}
-
-const STEPPED =
-  'the wall clock stepped forward; ledger time follows if the step holds, or at once with `millrace db clock --follow`'
-const CATCHES_UP = 'the wall clock is behind ledger time, which runs at half speed until the wall clock has caught up'
-const FAR_BEHIND =
-  'the wall clock is far behind ledger time; see `millrace db clock`, and repair with `millrace db clock --set-back`'
-
-const seconds = (ms: number): number => Math.round(ms / 1000)
-
 /** People who sign in, with the lockouts, which survive a restart. */
 async function openPeople(
-  { config: { server, storage, tls }, clock, random, keyring, db, database: { file }, log }: Core,
-  { content }: Contents,
+  { config, clock, random, keyring, ringSeals, db, database: { file }, log }: Core,
+  { content, notices, rules }: Contents & Pick<Services, 'notices' | 'rules'>,
   closing: Closing,
 ): Promise<SignInServices> {
   const lockouts = createLockoutKeeper({
@@ -482,9 +481,12 @@ async function openPeople(
   closing.add(() => lockouts.close())
   const people = createSignInServices({
     ...{ db, file, clock, random, lockouts, secret: deriveKey(keyring.founding.secret, 'people') },
-    consoleUrl: () => `${server.publicUrl ?? urlOf(server.host, server.port, tls && 'https')}/console`,
+    totpSeals: ringSeals.totp,
+    rules: () => rules.current.signIn,
+    consoleUrl: () => consoleUrlOf(config),
+    invitationMail: notices.invitationMail,
     onFailure: (error) => log.error({ error }, 'a file or a row of people who sign in could not be updated'),
-    onFirstPerson: () => rm(consoleSetupFile(storage.data), { force: true }),
+    onFirstPerson: () => rm(consoleSetupFile(config.storage.data), { force: true }),
   })
   const kept = await listLockouts(content, clock.now()).catch((error: unknown) => {
     log.error({ error }, 'lockouts could not be read; those from before this start are lifted')
@@ -497,12 +499,12 @@ async function openPeople(
 /** The services of the operator's and the owner's use cases, with the command line as actor. */
 function operationsOf(services: Services, options: AppOptions, closing: Closing): App['operations'] {
   const { clock, random, ledger, rules, health, estimateErrors, callers, people, countedInputs } = services
-  const { database, content, keyring } = services
+  const { database, content, keyring, notices, managed } = services
   const pepper = apiKeyPepper(keyring)
   const adminPepper = deriveKey(keyring.founding.secret, 'admin-keys')
   const codePepper = deriveKey(keyring.founding.secret, 'redemption-codes')
   return {
-    ...{ db: database.lowPriorityDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
+    ...{ db: database.lowPriorityDb, clock, random, ledger, health, estimateErrors, people, countedInputs, managed },
     catalog: () => rules.current.catalog,
     liveKeysMax: () => rules.current.liveKeysMax,
     keyRateLimits: () => rules.current.limits.key,
@@ -514,9 +516,12 @@ function operationsOf(services: Services, options: AppOptions, closing: Closing)
     },
     digestCode: (letters) => digestKey(codePepper, letters),
     redeemTries: createRedeemTries(clock),
+    payments: paymentsOf(services),
+    notices: notices.admin,
     ledgerClock: clock,
     files: { ledger: database.file, content },
     usage: services.usage,
+    served: services.served,
     ...(database.kind === 'sqlite' ? createFileWork(services, database, options, closing) : {}),
     forgetAll() {
       callers.forgetAll()
@@ -531,12 +536,27 @@ function operationsOf(services: Services, options: AppOptions, closing: Closing)
   }
 }
 
+const ASKED_PAYMENTS_MAX = 10_000
+
+const paymentsOf = ({ config: { stripe } }: Services) =>
+  stripe && {
+    provider: createStripe(stripe),
+    terms: stripe.terms,
+    askedAt: createLruMap<string, number>(ASKED_PAYMENTS_MAX),
+  }
+
 /** Forgets what another node has changed. */
-function applySignals(operations: App['operations'], signals: readonly Signal[]): void {
+function applySignals(
+  { managed, log }: Pick<Services, 'managed' | 'log'>,
+  operations: App['operations'],
+  signals: readonly Signal[],
+): void {
+  if (signals.some(({ about }) => about === 'managed' || about === 'everything'))
+    managed.apply().catch((error: unknown) => log.error({ error }, 'managed entries could not be loaded; retrying'))
   for (const { about, subject } of signals) {
     if (about === 'key') operations.forgetKey(subject as KeyId)
     else if (about === 'account') operations.forgetAccount(Number(subject) as AccountRow)
     else if (about === 'people') operations.people.sessions.forgetAll()
-    else operations.forgetAll()
+    else if (about === 'everything') operations.forgetAll()
   }
 }

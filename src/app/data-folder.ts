@@ -22,6 +22,15 @@ export const foldersOfFormerWorkers = (data: string, workers: number): string[] 
     .map((name) => join(data, name))
     .filter((folder) => existsSync(join(folder, 'settles.journal')))
 
+/** The file that makes a folder a backup. */
+export const BACKUP_MANIFEST = 'backup.json'
+
+/** A backup that is opened changes: its files then no longer have the sums in its manifest, and it cannot be restored. */
+export const whyBackup = (data: string): string | undefined =>
+  existsSync(join(data, BACKUP_MANIFEST))
+    ? `${data} is a backup, which a server or a command would change, so that it cannot be restored any more. Restore it into another folder (docs/operate/backup.md, Restore). If this is a data folder that was copied by hand, delete its ${BACKUP_MANIFEST}.`
+    : undefined
+
 /** Files that only a started ledger leaves. A key ring may exist before a ledger, and names none then. */
 const LEDGER_FILES = ['content.db', 'settles.journal']
 

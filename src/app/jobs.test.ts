@@ -16,7 +16,7 @@ const reportOf = (violations: number): VerifyReport => ({
 })
 
 function auditWith(answers: (() => Promise<VerifyReport>)[]) {
-  const seen = { violations: [] as number[], errors: [] as string[], audits: 0 }
+  const seen = { violations: [] as number[], errors: [] as string[], told: [] as string[][], audits: 0 }
   const stop = startAuditor(
     {
       ledger: {
@@ -25,6 +25,7 @@ function auditWith(answers: (() => Promise<VerifyReport>)[]) {
       metrics: { ledgerAudited: ({ violations }) => void seen.violations.push(violations) },
       log: { error: (_, message) => void seen.errors.push(message) },
       isDue: async () => true,
+      onUnproved: async (_, checks) => seen.told.push([...checks]),
     },
     10,
   )
@@ -37,6 +38,7 @@ it('counts each audit, and reports what is broken in a ledger that does not bala
   stop()
   expect(seen.violations).toEqual([0, 2])
   expect(seen.errors).toHaveLength(1)
+  expect(seen.told).toEqual([['posted is the sum of entries']])
 })
 
 it('a failed audit is reported, and the next one runs', async () => {

@@ -1,16 +1,23 @@
+import { topUpWallets } from '../admin/automatic-top-ups.ts'
 import { finishRedemptions } from '../admin/codes.ts'
+import { eraseConversationsOfLeavers } from '../admin/conversations.ts'
+import { sweepPaymentEvents } from '../admin/payment-events.ts'
+import { reconcilePayments } from '../admin/reconcile-payments.ts'
+import type { AdminServices } from '../admin/services.ts'
 import { sweepPeople } from '../admin/sessions.ts'
 import { failAbandoned } from '../db/content/response-rows.ts'
 import { sweepBodies } from '../db/postgres/bodies.ts'
 import type { VerifyReport } from '../ledger/ledger.ts'
 import type { Closing } from '../lib/async.ts'
 import { uniform } from '../lib/random-id.ts'
+import type { Occurrence } from '../notices/tell.ts'
 import type { OpenReason } from '../routing/circuit-breaker.ts'
 import { createLaneHealth, type LaneHealth } from '../routing/circuit-breaker.ts'
 import type { AppLog, Services } from './app.ts'
 
 /** How long the hold of a turn can stay after an internal error lost the turn. */
 const SWEEP_INTERVAL_MS = 5000
+const CONVERSATIONS_SWEEP_INTERVAL_MS = 60_000
 const PEOPLE_SWEEP_INTERVAL_MS = 600_000
 const REFUSED_SWEEP_INTERVAL_MS = 3_600_000
 const AUDIT_INTERVAL_MS = 3_600_000
@@ -18,6 +25,8 @@ const SIGNALS_SWEEP_INTERVAL_MS = 60_000
 const BUILDS_SWEEP_INTERVAL_MS = 3_600_000
 /** A code is credited in this time after it was redeemed, or its node has died. */
 export const REDEEMED_WITHIN_MS = 60_000
+const TOP_UPS_INTERVAL_MS = 15_000
+const RECONCILE_INTERVAL_MS = 3_600_000
 const CALL_SEALS_SWEEP_INTERVAL_MS = 300_000
 /** Longer than any query of contents, so that one run moves contents and the next drops where they were. */
 const BODIES_SWEEP_INTERVAL_MS = 60_000
@@ -25,8 +34,8 @@ const BODIES_SWEEP_INTERVAL_MS = 60_000
 const ABANDONED_AFTER_MS = 20_000
 
 /** The periodic jobs of a server. */
-export function startJobs(services: Services, closing: Closing): void {
-  const { ledger, answers, responses, callSeals, refusedTurns, people, clock, log, database } = services
+export function startJobs(services: Services, admin: AdminServices, closing: Closing): void {
+  const { ledger, answers, responses, callSeals, refusedTurns, served, people, clock, log, database } = services
   const sweepAlways = (intervalMs: number, what: string, sweep: () => Promise<unknown>) =>
     closing.add(startSweeper({ sweep, what, log }, intervalMs))
   /** On PostgreSQL one of all nodes does it. */
@@ -58,21 +67,55 @@ export function startJobs(services: Services, closing: Closing): void {
   }
   sweepEvery(SWEEP_INTERVAL_MS, 'kept answers', () => answers.sweep())
   sweepEvery(SWEEP_INTERVAL_MS, 'stored responses', () => responses.sweep())
-  sweepEvery(PEOPLE_SWEEP_INTERVAL_MS, 'sessions and invitations', () => sweepPeople(people))
+  sweepEvery(CONVERSATIONS_SWEEP_INTERVAL_MS, 'conversations of people who have left', () =>
+    eraseConversationsOfLeavers(services),
+  )
+  sweepEvery(PEOPLE_SWEEP_INTERVAL_MS, 'sessions, invitations and idempotency keys', () => sweepPeople(people))
   sweepEvery(REFUSED_SWEEP_INTERVAL_MS, 'counts of refused requests', () => refusedTurns.sweep())
+  if (admin.payments !== undefined) {
+    sweepEvery(TOP_UPS_INTERVAL_MS, 'automatic top-ups', () =>
+      topUpWallets(admin, {
+        onUnfinished: (payment, reason) => log.warn({ payment, reason }, 'an automatic top-up has no outcome yet'),
+      }),
+    )
+    sweepEvery(RECONCILE_INTERVAL_MS, 'payments by card', () => reconcile(admin, log))
+    sweepEvery(RECONCILE_INTERVAL_MS, 'events of payments', () => sweepPaymentEvents(admin))
+  }
+  sweepEvery(REFUSED_SWEEP_INTERVAL_MS, 'calls of lanes', () => served.sweep())
   const isDue = async () => database.kind === 'sqlite' || database.claimJob('audit', AUDIT_INTERVAL_MS)
-  closing.add(startAuditor({ ...services, isDue }, AUDIT_INTERVAL_MS))
+  const onUnproved = (violations: number, checks: readonly string[]) =>
+    services.notices.watch.tell(unproved(violations, checks, clock.now()))
+  closing.add(startAuditor({ ...services, isDue, onUnproved }, AUDIT_INTERVAL_MS))
 }
+
+/** A difference means that a webhook was missed. */
+async function reconcile(admin: AdminServices, log: Pick<AppLog, 'warn'>): Promise<void> {
+  const { differences, failures } = (await reconcilePayments(admin, {})).value
+  if (differences.length > 0)
+    log.warn({ payments: differences.length }, 'payments were found that no webhook had brought')
+  if (failures.length > 0) log.warn({ failures }, 'payments could not be compared with the provider')
+}
+/** Told once a day, while it stays so. */
+const unproved = (violations: number, checks: readonly string[], now: number): Occurrence => ({
+  once: `unproved:${new Date(now).toISOString().slice(0, 10)}`,
+  ...{ event: 'verification.failed', account: null, person: null },
+  facts: { violations, checks: checks.join(', ').slice(0, 400) },
+})
 
 interface AuditorServices {
   readonly ledger: { audit(options: { readonly whole: boolean }): Promise<VerifyReport> }
   readonly metrics: { ledgerAudited(report: { readonly violations: number }): void }
   readonly log: Pick<AppLog, 'error'>
   readonly isDue: () => Promise<boolean>
+  /** With the names of the checks that found them. */
+  readonly onUnproved: (violations: number, checks: readonly string[]) => Promise<unknown>
 }
 
 /** Verifies at intervals what the ledger recorded since the last audit. One audit runs at a time. */
-export function startAuditor({ ledger, metrics, log, isDue }: AuditorServices, intervalMs: number): () => void {
+export function startAuditor(
+  { ledger, metrics, log, isDue, onUnproved }: AuditorServices,
+  intervalMs: number,
+): () => void {
   let auditing = false
   const audit = async (): Promise<void> => {
     if (!(await isDue())) return
@@ -83,6 +126,10 @@ export function startAuditor({ ledger, metrics, log, isDue }: AuditorServices, i
     log.error(
       { violations: report.violations, checks: broken, frozen_accounts: report.suspects.length },
       'the ledger does not balance; the accounts concerned are frozen: run millrace db verify',
+    )
+    await onUnproved(
+      report.violations,
+      broken.map(({ name }) => name),
     )
   }
   const timer = setInterval(() => {

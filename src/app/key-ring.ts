@@ -5,9 +5,11 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { parseSecrets } from '../config/server-schema.ts'
 import { addMeta, findMeta, SEALED_BY } from '../db/meta.ts'
+import { listSealedByOthers, resealRows, SEALED_COLUMNS } from '../db/sealed-columns.ts'
+import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
-import { deriveKey } from '../lib/crypto.ts'
+import { createRingSeals, deriveKey } from '../lib/crypto.ts'
 import { syncFolder, writeDurably, writePrivately } from '../lib/files.ts'
 
 /**
@@ -280,3 +282,41 @@ function remedyFor({ source }: Keyring): string {
 
 /** API keys are found by their digest under this pepper, so it stays that of the founding key. */
 export const apiKeyPepper = ({ founding }: DatabaseKeyring): Uint8Array => deriveKey(founding.secret, 'api-key-pepper')
+
+/** Seals of what the database keeps for as long as it is in use. */
+export type DatabaseSeals = ReturnType<typeof createDatabaseSeals>
+
+export function createDatabaseSeals({ keys: [first, ...others] }: Pick<Keyring, 'keys'>) {
+  const ofPeople = ({ id, secret }: KeyringKey) => ({ id, secret: deriveKey(secret, 'people') })
+  return {
+    notices: createRingSeals([first, ...others], 'notices', 'notice '),
+    managed: createRingSeals([first, ...others], 'managed-entries', 'managed upstream '),
+    totp: createRingSeals([ofPeople(first), ...others.map(ofPeople)], 'totp', ''),
+  }
+}
+
+const RESEALED_AT_ONCE = 500
+
+/**
+ * Seals everything with the primary key that former keys have sealed, so that those can leave the ring. What no key of the ring
+ * opens stays as it is. Returns how many secrets were sealed again, and how many could not be opened.
+ */
+export async function resealWithPrimary(file: SqlStore, seals: DatabaseSeals) {
+  let [resealed, unreadable] = [0, 0]
+  for (const column of SEALED_COLUMNS) {
+    const { primary, open, seal } = seals[column.of]
+    for (let after = 0; ; ) {
+      const rows = await listSealedByOthers(file, column, { primary, after, limit: RESEALED_AT_ONCE })
+      const opened = rows.flatMap((row) => {
+        const secret = open(row.name, row)
+        return secret === undefined ? [] : [{ ...row, next: seal(row.name, secret) }]
+      })
+      if (opened.length > 0) resealed += await resealRows(file, column, opened)
+      unreadable += rows.length - opened.length
+      const last = rows.at(-1)
+      if (last === undefined) break
+      after = last.key
+    }
+  }
+  return { resealed, unreadable }
+}

@@ -85,7 +85,8 @@ async function copyLedger(services: CopyServices, request: BackupCopy): Promise<
   try {
     await mkdir(folder, { mode: 0o700 })
   } catch (error) {
-    return refuseOperation('backup_refused', `${folder} cannot be created: ${whyNotWritten(error) ?? String(error)}.`)
+    const why = whyNotWritten(error) ?? String(error)
+    return refuseOperation('backup_refused', `${folder} cannot be created: ${why}. ${MUST_BE_WRITABLE}`)
   }
   try {
     await request.begin()
@@ -99,6 +100,8 @@ async function copyLedger(services: CopyServices, request: BackupCopy): Promise<
   }
 }
 
+const MUST_BE_WRITABLE =
+  'The user of the server must be allowed to write in the folder above. See docs/operate/backup.md, Where the server may write.'
 const INSIDE = 'The target is inside the data folder. Name a folder outside of it, best on another disk.'
 const noFolderAbove = (folder: string): string =>
   `${dirname(folder)} does not exist, or this user may not read it. Create it, or mount its disk, first.`

@@ -21,6 +21,7 @@ import { proveOnPostgres } from '../ledger/postgres/proof.ts'
 import { verifyLedgerState } from '../ledger/verify.ts'
 import type { Clock } from '../lib/clock.ts'
 import { makeDataFolder, writePrivately } from '../lib/files.ts'
+import { whyBackup } from './data-folder.ts'
 import { loadKeyring } from './key-ring.ts'
 import { describeHolder, isServed } from './server-note.ts'
 
@@ -117,6 +118,8 @@ async function openSource({ config, data }: Move): Promise<MoveSource> {
   }
   if (!existsSync(join(data, 'ledger.db')))
     throw new MoveRefused(`There is no ledger in ${data}. Name the right folder with --data or storage.data.`)
+  const backup = whyBackup(data)
+  if (backup !== undefined) throw new MoveRefused(backup)
   const { openSqliteSource } = await import('../db/move/sqlite-side.ts')
   return openSqliteSource(data)
 }

@@ -75,7 +75,8 @@ const keep = (account: AccountId, name: string) =>
     await addReceipt(`req_${name}`, Number(account) || 1)
     return responses.finish(ended(name, { account, expiresAt: later }))
   })
-const find = (account: AccountId, name: string) => withContent((responses) => responses.find(account, `resp_${name}`))
+const find = (account: AccountId, name: string) =>
+  withContent((responses) => responses.find({ account }, `resp_${name}`))
 
 let receipts = 0
 /** A request that was released at once: all that matters here is that the ledger has it. */
@@ -181,6 +182,24 @@ async function writeAsBefore(row: number): Promise<void> {
       ...{ sql, rows: [[]] },
     })),
     { sql: 'ALTER TABLE responses DROP COLUMN as_sent', rows: [[]] },
+    { sql: 'ALTER TABLE responses DROP COLUMN person', rows: [[]] },
+    ...[
+      'DROP TRIGGER account_emptied_of_responses',
+      `CREATE TRIGGER account_emptied AFTER DELETE ON responses
+        WHEN NOT EXISTS (SELECT 1 FROM responses WHERE account = OLD.account)
+        BEGIN DELETE FROM account_keys WHERE account = OLD.account; END`,
+    ].map((sql) => ({ sql, rows: [[]] })),
+    ...[
+      'served',
+      'served_latency',
+      'served_lanes',
+      'served_lane_latency',
+      'served_upto',
+      'served_models',
+      'conversations',
+    ].map((table) => ({
+      ...{ sql: `DROP TABLE ${table}`, rows: [[]] },
+    })),
     { sql: "DELETE FROM migrations WHERE name >= '0006'", rows: [[]] },
   ])
   await file.close()
@@ -196,13 +215,16 @@ it('content.db of an earlier version is taken over once, and from then on known 
   await withContent(async (responses) => {
     const next = ended('next', { account: ADA, parent: 'resp_old', expiresAt: later })
     expect(await responses.finish(next)).toBe(true)
-    expect(await responses.context(ADA, 'resp_next', 1_000_000)).toMatchObject({ kind: 'found', items: { length: 4 } })
+    expect(await responses.context({ account: ADA }, 'resp_next', 1_000_000)).toMatchObject({
+      kind: 'found',
+      items: { length: 4 },
+    })
   })
   // Its key is bound to the account's id now: what is moved to another account does not open.
   const file = await openContent({ path: at('content.db'), clock })
   await file.atomic([{ sql: 'UPDATE owners SET id = ?', rows: [['acct_other']] }])
   await file.close()
-  const unreadable = withContent((responses) => responses.find('acct_other' as AccountId, 'resp_old'))
+  const unreadable = withContent((responses) => responses.find({ account: 'acct_other' as AccountId }, 'resp_old'))
   await expect(unreadable).rejects.toThrow(/A stored response of/)
 })
 

@@ -1,7 +1,10 @@
+import type { ProbeServices } from '../admin/probe.ts'
 import type { Upstream } from '../catalog/catalog.ts'
-import type { Closing } from '../lib/async.ts'
+import type { Config } from '../config/config.ts'
+import { type Closing, createClosing } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
+import { mintIdsOf } from '../protocols/shared/codec-types.ts'
 import type { ResolveHost } from '../providers/address-guard.ts'
 import { createDemoUpstream } from '../providers/demo/demo-upstream.ts'
 import { createOriginPools, type OriginPools } from '../providers/origin-pools.ts'
@@ -28,4 +31,28 @@ export async function openSend(
     userAgent: `millrace/${readVersions().millrace}`,
   })
   return { pools, send }
+}
+
+interface CallServices {
+  readonly config: Pick<Config, 'bounds'>
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly resolveHost: ResolveHost
+}
+
+/** For calls of the operator, with connections of their own that end with them. */
+export async function callProviders<Value>(
+  { config, clock, random, resolveHost }: CallServices,
+  upstreams: readonly Upstream[],
+  use: (services: ProbeServices) => Promise<Value>,
+): Promise<Value> {
+  const closing = createClosing()
+  try {
+    const { send } = await openSend({ clock, random, resolveHost }, upstreams, closing)
+    const { frameBytesMax } = config.bounds
+    const { now, nowMicros } = clock
+    return await use({ send, mint: mintIdsOf(random), frameBytesMax, now: () => now(), nowMicros: () => nowMicros() })
+  } finally {
+    await closing.close()
+  }
 }

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { type OperationArgs, type OperationName, type OperationValue, runOperation } from '../admin/operations.ts'
 import type { ServerStatus } from '../admin/server-status.ts'
@@ -17,17 +17,16 @@ import {
 import type { Config } from '../config/config.ts'
 import { configPathOf, type LoadedConfig, type SettingsOutcome } from '../config/load-config.ts'
 import type { ConfigFlags } from '../config/overrides.ts'
-import { createClosing } from '../lib/async.ts'
+import type { ManagedEntry } from '../contract/managed.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { nearestName } from '../lib/text.ts'
 import { assertNever } from '../lib/types.ts'
-import { mintIdsOf } from '../protocols/shared/codec-types.ts'
 import { resolveHost } from '../providers/address-guard.ts'
 import { ADMIN_BOUNDS, type AdminAnswer, type AdminRequest, createLineReader } from './admin-socket.ts'
 import type { OpenApp } from './app.ts'
 import { hasLedger, listQuarantined, nodeFolderOf } from './data-folder.ts'
-import { openSend } from './open-send.ts'
+import { callProviders } from './open-send.ts'
 import { describeHolder, findRunningServer, readServerNote } from './server-note.ts'
 
 interface OperatorDeps {
@@ -37,7 +36,7 @@ interface OperatorDeps {
   readonly program: string
   readonly clock: Clock
   readonly random: RandomBytes
-  readonly loadSettings: (place: Place) => SettingsOutcome
+  readonly loadSettings: (place: Place, managed?: readonly ManagedEntry[]) => SettingsOutcome
   readonly openApp: OpenApp
   readonly pause: (ms: number) => Promise<void>
 }
@@ -82,7 +81,8 @@ async function call(
   const { settings } = loaded
   const { data } = settings.config.storage
   for (let tries = 0; ; tries++) {
-    const answer = (await callServer(deps, data, name, args, timeoutMs)) ?? (await runHere(deps, settings, name, args))
+    const answer =
+      (await callServer(deps, data, name, args, timeoutMs)) ?? (await runHere(deps, { place, settings }, name, args))
     if (answer.kind !== 'locked') return answer
     if (tries >= LOCKED_RETRIES) {
       const message = await describeHolder(data, deps.program)
@@ -95,23 +95,50 @@ async function call(
 /** Operations that only a process that serves can answer. */
 const OF_SERVERS: ReadonlySet<string> = new Set(['metrics.read', 'logs.read'])
 
-/** The answers of all processes of a server, by the number of their worker. Its first worker's failure is that of all. */
+/**
+ * The answers of all processes of a server, by the number of their worker. A worker that is started again has nothing to say
+ * meanwhile, and the first failure is that of all if no worker answers.
+ */
 async function callEach(deps: OperatorDeps, place: Place, name: OperationName, argsOf: (worker: number) => unknown) {
-  const first = await call(deps, place, name, argsOf(1))
   const loaded = deps.loadSettings(place)
   const data = loaded.kind === 'loaded' ? loaded.settings.config.storage.data : loaded.data
-  if (first.kind !== 'done' || data === undefined) return first
-  const answers = [{ worker: 1, value: first.value }]
-  for (let worker = 2; existsSync(nodeFolderOf(data, { number: worker })); worker++) {
-    const answer = await callServer(deps, nodeFolderOf(data, { number: worker }), name, argsOf(worker))
-    // A worker that is just starting again has nothing to say.
+  const answers: { worker: number; value: unknown }[] = []
+  let failure: Answer | undefined
+  for (const [index, folder] of data === undefined ? [] : foldersOfWorkers(data).entries()) {
+    const worker = index + 1
+    const answer = await callProcess(deps, folder, name, argsOf(worker))
     if (answer?.kind === 'done') answers.push({ worker, value: answer.value })
+    else failure ??= answer
   }
-  return { kind: 'done' as const, value: answers }
+  if (answers.length > 0) return { kind: 'done' as const, value: answers }
+  return failure ?? (await call(deps, place, name, argsOf(1)))
 }
 
-/** Undefined when no server runs: there is no note, or a killed server left one. */
+/** The folders in which a process of the server on this data folder may listen. */
+function foldersOfWorkers(data: string): string[] {
+  const folders = [data]
+  for (let number = 2; existsSync(nodeFolderOf(data, { number })); number++)
+    folders.push(nodeFolderOf(data, { number }))
+  return folders
+}
+
+/** Each worker answers for its whole server, so another one does while the first is started again. Undefined when no server runs. */
 async function callServer(
+  deps: OperatorDeps,
+  data: string,
+  operation: string,
+  args: unknown,
+  timeoutMs?: number,
+): Promise<Answer | undefined> {
+  for (const folder of foldersOfWorkers(data)) {
+    const answer = await callProcess(deps, folder, operation, args, timeoutMs)
+    if (answer !== undefined) return answer
+  }
+  return undefined
+}
+
+/** Undefined when no process listens in the folder: there is no note, or a killed process left one. */
+async function callProcess(
   deps: OperatorDeps,
   data: string,
   operation: string,
@@ -157,13 +184,26 @@ function noLedger(data: string): string {
   return `${what} Name the right folder with --data or storage.data. To create one, start the server: millrace serve. To start a ledger in an existing folder: millrace accounts create`
 }
 
+function canRead(data: string): boolean {
+  try {
+    accessSync(data, constants.R_OK)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EACCES'
+  }
+}
+
 async function runHere(
   deps: OperatorDeps,
-  settings: LoadedConfig,
+  { place, settings }: { readonly place: Place; readonly settings: LoadedConfig },
   name: string,
   args: unknown,
 ): Promise<Answer | { kind: 'locked' }> {
   const { data, database } = settings.config.storage
+  if (!canRead(data)) {
+    const message = `${data} may not be read by this user. Run this as its owner, who is the user of the server.`
+    return { kind: 'unreachable', exit: EXIT.failure, message }
+  }
   const set_aside = listQuarantined(data)
   const { version, node } = deps
   const notRunning: ServerStatus = { running: false, version, node, data, has_ledger: hasLedger(data), set_aside }
@@ -179,7 +219,10 @@ async function runHere(
       exit: EXIT.notRunning,
       message: `No server runs on ${data}. Start one: millrace serve`,
     }
-  const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'command' })
+  const opened = await deps.openApp({
+    ...{ settings, clock: deps.clock, random: deps.random, purpose: 'command' },
+    loadSettings: (managed) => deps.loadSettings(place, managed),
+  })
   if (opened.kind === 'locked') return opened
   if (opened.kind === 'refused') return { kind: 'unreachable', exit: EXIT.failure, message: opened.message }
   const { app } = opened
@@ -282,7 +325,7 @@ const catalogOf = ({ upstreams, models }: Config) => loadCatalog({ upstreams, mo
 
 async function test({ clock, random }: UpstreamsServices, { config, used }: ChosenConfig, request: LaneTestRequest) {
   const { names, onBegin, onTested } = request
-  const { upstreams, bounds } = config
+  const { upstreams } = config
   const { byUpstream, unknown } = chosenLanes(catalogOf(config), upstreams, names)
   const [name] = unknown
   if (name !== undefined) return unknownName(name, config)
@@ -290,16 +333,11 @@ async function test({ clock, random }: UpstreamsServices, { config, used }: Chos
     byUpstream.reduce((sum, { lanes }) => sum + lanes.length, 0),
     used,
   )
-  const closing = createClosing()
-  try {
-    const called = byUpstream.map(({ upstream }) => upstream)
-    const { send } = await openSend({ clock, random, resolveHost }, called, closing)
-    const deps = { send, mint: mintIdsOf(random), now: () => clock.now(), nowMicros: () => clock.nowMicros() }
-    const value = await testLanes({ ...deps, frameBytesMax: bounds.frameBytesMax }, byUpstream, onTested)
-    return { kind: 'done' as const, value, used }
-  } finally {
-    await closing.close()
-  }
+  const called = byUpstream.map(({ upstream }) => upstream)
+  const value = await callProviders({ config, clock, random, resolveHost }, called, (services) =>
+    testLanes(services, byUpstream, onTested),
+  )
+  return { kind: 'done' as const, value, used }
 }
 
 function unknownName(name: string, { upstreams, models }: Config): Invalid {

@@ -2,8 +2,9 @@ import { type FSWatcher, watch } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
-import type { LoadedConfig, SettingsOutcome } from '../config/load-config.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
 import type { AppLog } from './app.ts'
+import type { ManagedOutcome } from './managed-entries.ts'
 import { type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
 
 /** The other sections take effect at the next start. */
@@ -14,7 +15,8 @@ const isSwapped = (section: keyof Config, before: Config, after: Config): boolea
   SWAPPED.has(section) || (section === 'tls' && before.tls !== undefined && after.tls !== undefined)
 
 interface ReloadServices {
-  readonly loadSettings: () => SettingsOutcome
+  /** The file, with what operators manage beside it. */
+  readonly load: () => Promise<ManagedOutcome>
   readonly rules: Pick<RuleBook, 'replace'>
   readonly log: AppLog
   /** Called after a swap. */
@@ -35,7 +37,7 @@ export function createReloader(deps: ReloadServices, started: LoadedConfig): () 
   let requested = false
 
   const reload = async () => {
-    const loaded = deps.loadSettings()
+    const loaded = await deps.load()
     if (loaded.kind === 'invalid') {
       deps.log.error({ problems: loaded.message }, 'the configuration was not reloaded; the one in force stays')
       deps.onOutcome(loaded.message)
@@ -48,7 +50,7 @@ export function createReloader(deps: ReloadServices, started: LoadedConfig): () 
     }
     const next = loaded.settings.config
     const changed = changedSections(inForce, next)
-    await deps.rules.replace(next)
+    await deps.rules.replace(next, loaded.announced)
     const waiting = changed.filter((section) => !isSwapped(section, inForce, next))
     inForce = next
     await deps.onSwapped(next)

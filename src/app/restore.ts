@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { appendFile, link, open, readFile, rename, rm, statfs } from 'node:fs/promises'
+import { appendFile, link, open, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Kysely } from 'kysely'
@@ -11,15 +11,16 @@ import type { Config } from '../config/config.ts'
 import type { SettingsOutcome } from '../config/load-config.ts'
 import { createStoreDialect } from '../db/kysely-dialect.ts'
 import { ledgerMigrations } from '../db/migrations/ledger-migrations.ts'
+import { unfinishedMove, unfinishedRestore } from '../db/open-database.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
+import { DatabaseLocked, describeTrouble } from '../db/sqlite/failure.ts'
 import { isNewest, isOlder } from '../db/sqlite/migrate.ts'
 import { openSqlite } from '../db/sqlite/open-sqlite.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
-import { giveTo, makeDataFolder, ownerFor, syncFolder, whyNotWritten } from '../lib/files.ts'
-import { type BackupManifest, FILES_OF_BACKUP, readManifest } from './backup.ts'
-import { hasLedger } from './data-folder.ts'
-import { loadKeyring } from './key-ring.ts'
+import { bytesOf, giveTo, makeDataFolder, ownerFor, syncFolder, whyDiskFull, whyNotWritten } from '../lib/files.ts'
+import { type BackupManifest, FILES_OF_BACKUP, readManifest, sumOf } from './backup.ts'
+import { loadKeyring, peekKeyring } from './key-ring.ts'
 import { describeHolder, findRunningServer, isServed } from './server-note.ts'
 
 interface RestoreServices {
@@ -30,12 +31,25 @@ interface RestoreServices {
   readonly loadSettings: (place: Place) => SettingsOutcome
 }
 
+interface Restore {
+  readonly services: RestoreServices
+  /** The backup. */
+  readonly folder: string
+  readonly manifest: BackupManifest
+  /** The data folder. */
+  readonly data: string
+  onStep(step: string): void
+}
+
 const refused = (exit: ExitCode, message: string): RestoreOutcome => ({ kind: 'refused', exit, message })
 
 /** Restores that were made of a backup, one a line: two servers from one backup are two ledgers that contradict each other. */
 const RESTORES = 'restored.log'
 
-/** Copies a backup into a data folder without a ledger. Each file is compared with its sum before it gets its name. */
+/**
+ * Copies a backup into a data folder without a ledger. Each file is compared with its sum before it gets its name. Refused, it leaves
+ * nothing; killed, it is repeated: the files that have their names already are recognised by their sums.
+ */
 export async function restoreLedger(
   services: RestoreServices,
   place: Place,
@@ -56,35 +70,20 @@ export async function restoreLedger(
   const { manifest } = read
   if (await isServed(data))
     return refused(EXIT.cannotBind, `Stop the server first. ${await describeHolder(data, services.program)}`)
-  const why = whyNotEmpty(data) ?? (await whyUnreadable(config, manifest))
+  const restore = { services, folder, manifest, data, onStep }
+  const why = whyNoFolder(data) ?? (await whyUnreadable(config, manifest)) ?? (await whyNoRoom(restore))
   if (why !== undefined) return refused(EXIT.failure, why)
   try {
-    const owner = await ownerFor(data)
-    await makeDataFolder(data)
-    await refuseFullDisk(data, manifest)
-    onStep('Copying')
-    for (const file of manifest.files) await copyVerified(folder, data, file)
-    onStep('Recording the restore')
-    await record(services, unfinished(data, 'ledger.db'), { folder, manifest })
-    const copied = FILES_OF_BACKUP.map((name) => unfinished(data, name)).filter((path) => existsSync(path))
-    await giveTo(owner, [data, ...copied])
-    // In this order: without ledger.db nothing starts on the other files.
-    if (await isServed(data)) throw new RestoreRefused(`A server has started meanwhile on ${data}. Stop it first.`)
-    const taken = whyNotEmpty(data)
-    if (taken !== undefined) throw new RestoreRefused(taken)
-    for (const name of [...FILES_OF_BACKUP].reverse())
-      if (existsSync(unfinished(data, name))) await placeNew(unfinished(data, name), join(data, name))
-    await syncFolder(data)
-    const warnings = await warningsOf(folder, data, manifest)
-    await noteRestore(services, folder, data)
-    const { id, taken_at, counts } = manifest
-    return { kind: 'done', report: { data, id, taken_at, counts, warnings, next: nextSteps(data, manifest) } }
+    return await whileLocked(data, () => runRestore(restore))
   } catch (error) {
-    for (const name of FILES_OF_BACKUP) await rm(unfinished(data, name), { force: true })
     if (error instanceof RestoreRefused) return refused(EXIT.failure, error.message)
+    if (error instanceof DatabaseLocked)
+      return refused(EXIT.cannotBind, `Another restore into ${data} is running. Wait for its end.`)
     const reason = whyNotWritten(error)
-    if (reason === undefined) throw error
-    return refused(EXIT.failure, `The backup cannot be copied into ${data}: ${reason}.`)
+    const message = reason && `The backup cannot be copied into ${data}: ${reason}. To use another folder: --data`
+    const trouble = message ?? describeTrouble(data, error)
+    if (trouble === undefined) throw error
+    return refused(EXIT.failure, trouble)
   }
 }
 
@@ -92,17 +91,80 @@ class RestoreRefused extends Error {
   override readonly name = 'RestoreRefused'
 }
 
-const unfinished = (data: string, name: string): string => join(data, `${name}.restoring`)
+const unfinished = (data: string, name: string): string => unfinishedRestore(join(data, name))
+const WITH_COMPANIONS = ['', '-wal', '-shm', '-journal']
+
+/** Two restores would write into the same files. Creates the data folder, and deletes it again if the restore is refused. */
+async function whileLocked<Result>(data: string, work: () => Promise<Result>): Promise<Result> {
+  const isNew = !existsSync(data)
+  const owner = await ownerFor(data)
+  await makeDataFolder(data)
+  await giveTo(owner, [data])
+  try {
+    const lock = await openSqlite({ path: unfinished(data, 'lock') })
+    try {
+      return await work()
+    } finally {
+      for (const name of FILES_OF_BACKUP) await deleteUnfinished(data, name)
+      await lock.close()
+      await deleteUnfinished(data, 'lock')
+    }
+  } catch (error) {
+    if (isNew) await rmdir(data).catch(() => {})
+    throw error
+  }
+}
+
+async function deleteUnfinished(data: string, name: string): Promise<void> {
+  for (const companion of WITH_COMPANIONS) await rm(`${unfinished(data, name)}${companion}`, { force: true })
+}
+
+async function runRestore(restore: Restore): Promise<RestoreOutcome> {
+  const { services, folder, manifest, data, onStep } = restore
+  for (const name of FILES_OF_BACKUP) await deleteUnfinished(data, name)
+  const placed = await findPlaced(restore)
+  refuseLedger(data, placed)
+  await refuseIncomplete(restore, placed)
+  onStep('Copying')
+  const files = manifest.files.filter(({ name }) => !placed.has(name))
+  for (const file of files) await copyVerified(folder, data, file)
+  onStep('Recording the restore')
+  await record(restore)
+  const copied = FILES_OF_BACKUP.map((name) => unfinished(data, name)).filter((path) => existsSync(path))
+  await giveTo(await ownerFor(data), copied)
+  if (await isServed(data)) throw new RestoreRefused(`A server has started meanwhile on ${data}. Stop it first.`)
+  refuseLedger(data, placed)
+  await placeAll(data)
+  await syncFolder(data)
+  const warnings = await warningsOf(restore)
+  await noteRestore(services, folder, data)
+  const { id, taken_at, counts } = manifest
+  return { kind: 'done', report: { data, id, taken_at, counts, warnings, next: nextSteps(data, manifest) } }
+}
 
 /** Some file systems, such as FAT, have no second names. */
 const HAS_NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+/** ledger.db is the last: without it, nothing starts on the other files. */
+async function placeAll(data: string): Promise<void> {
+  const placed: string[] = []
+  try {
+    for (const name of [...FILES_OF_BACKUP].reverse()) {
+      if (!existsSync(unfinished(data, name))) continue
+      await placeNew(unfinished(data, name), join(data, name))
+      placed.push(join(data, name))
+    }
+  } catch (error) {
+    for (const path of placed) await rm(path, { force: true })
+    throw error
+  }
+}
 
 /** Gives a file its name, unless there is one of that name: a server that has just started owns it. */
 async function placeNew(from: string, to: string): Promise<void> {
   const taken = () => new RestoreRefused(`${to} has come to be meanwhile: a restore overwrites nothing.`)
   try {
     await link(from, to)
-    await rm(from)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' || (HAS_NO_LINKS.has(code) && existsSync(to))) throw taken()
@@ -111,21 +173,76 @@ async function placeNew(from: string, to: string): Promise<void> {
   }
 }
 
-/** Files of other programs may be there, such as the configuration. */
-function whyNotEmpty(data: string): string | undefined {
-  const found = statSync(data, { throwIfNoEntry: false })
-  if (found !== undefined && !found.isDirectory()) return `${data} is a file, not a data folder.`
-  const names = [...FILES_OF_BACKUP, 'ledger.db-wal', 'ledger.db-journal', 'content.db-wal', 'content.db-journal']
-  const there = names.filter((name) => existsSync(join(data, name)))
-  if (there.length === 0 && !hasLedger(data)) return undefined
-  return `${data} has a ledger already (${there.join(', ') || 'an unfinished move'}). Move the whole folder away, or name another one with --data: a restore overwrites nothing.`
+function whyNoFolder(data: string): string | undefined {
+  try {
+    const isFile = statSync(data, { throwIfNoEntry: false })?.isDirectory() === false
+    return isFile ? `${data} is a file, not a data folder.` : undefined
+  } catch (error) {
+    return `${data} cannot be used: ${whyNotWritten(error) ?? (error as Error).message}. Name another folder with --data.`
+  }
 }
+
+/** Files of other programs may be there, such as the configuration. */
+function refuseLedger(data: string, placed: ReadonlySet<string>): void {
+  const logs = ['ledger.db', 'content.db'].flatMap((name) => [`${name}-wal`, `${name}-journal`])
+  const names = [...FILES_OF_BACKUP, ...logs, unfinishedMove('ledger.db')]
+  const there = names.filter((name) => !placed.has(name) && existsSync(join(data, name)))
+  if (there.length === 0) return
+  throw new RestoreRefused(
+    `${data} has a ledger already (${there.join(', ')}). Move the whole folder away, or name another one with --data: a restore overwrites nothing.`,
+  )
+}
+
+/** What the data folder has already: files that a killed restore of this backup has placed, and a key ring that was put there. */
+async function findPlaced({ data, folder, manifest: { files, key_ring } }: Restore): Promise<ReadonlySet<string>> {
+  const placed = new Set<string>()
+  if (existsSync(join(data, 'ledger.db'))) return placed
+  for (const { name, bytes, sha256 } of files) {
+    const path = join(data, name)
+    if (statSync(path, { throwIfNoEntry: false })?.size !== bytes) continue
+    if ((await sumOf(path)) === sha256) placed.add(name)
+  }
+  const ring = join(data, 'keyring.json')
+  if (placed.has('keyring.json') || !existsSync(ring)) return placed
+  if (files.some(({ name }) => name === 'keyring.json'))
+    throw new RestoreRefused(
+      `${ring} is another key ring than that of the backup (${join(folder, 'keyring.json')}). Move it away, and restore again.`,
+    )
+  const ids = peekKeyring({ dataDir: data, secretFromEnvironment: undefined })
+  if (key_ring.where === 'apart' && ids?.includes(key_ring.founding) === false)
+    throw new RestoreRefused(
+      `${ring} does not have the key that the ledger of this backup was begun with. Put the key ring of that ledger there, and restore again.`,
+    )
+  return placed.add('keyring.json')
+}
+
+/** Before anything is copied. The sums are compared while it is. */
+async function refuseIncomplete({ folder, data, manifest }: Restore, placed: ReadonlySet<string>): Promise<void> {
+  for (const { name, bytes } of manifest.files) {
+    const found = placed.has(name) ? undefined : await stat(join(folder, name)).catch(sourceFailure(folder, name, data))
+    if (found !== undefined && (!found.isFile() || found.size !== bytes)) throw damaged(folder, name)
+  }
+}
+
+const ANOTHER = 'Take another backup, or an earlier copy of this one.'
+const damaged = (folder: string, name: string) =>
+  new RestoreRefused(`${join(folder, name)} is not what it was when the backup was made. ${ANOTHER}`)
+
+const sourceFailure =
+  (folder: string, name: string, data: string) =>
+  ({ code, message }: NodeJS.ErrnoException): never => {
+    const path = join(folder, name)
+    if (code !== 'ENOENT')
+      throw new RestoreRefused(`${path} cannot be read: ${message}. Run this as the owner of the backup.`)
+    const cure = `Nothing starts without the key ring, and MILLRACE_SECRET_KEY does not replace it. Put the keyring.json of this ledger there, or into ${data} (mode 0600), and restore again.`
+    throw new RestoreRefused(`${path} is missing. ${name === 'keyring.json' ? cure : ANOTHER}`)
+  }
 
 /** Whether a server with this configuration could read what is restored. */
 async function whyUnreadable({ keyring }: Config, { key_ring }: BackupManifest): Promise<string | undefined> {
   if (keyring.secretKey === undefined)
     return key_ring.where === 'environment'
-      ? 'The server of this backup had its key ring from MILLRACE_SECRET_KEY, which is not set here. Set it as it was there: nothing can be read without it.'
+      ? 'The server of this backup had its key ring from MILLRACE_SECRET_KEY, which is not set here. Set it as it was there, or MILLRACE_SECRET_KEY_FILE: nothing can be read without it.'
       : undefined
   const { keys } = await loadKeyring({ dataDir: '', secretFromEnvironment: keyring.secretKey })
   if (keys.some(({ id }) => id === key_ring.founding)) return undefined
@@ -134,30 +251,20 @@ async function whyUnreadable({ keyring }: Config, { key_ring }: BackupManifest):
     : 'MILLRACE_SECRET_KEY is set, but the ledger of this backup was begun with its keyring.json. Unset it, and restore again.'
 }
 
-/** What must stay free: a server needs room to start. */
-const RESERVE_BYTES = 64 * 1024 * 1024
-
-async function refuseFullDisk(data: string, { files }: BackupManifest): Promise<void> {
-  const needed = files.reduce((sum, { bytes }) => sum + bytes, RESERVE_BYTES)
-  const { bavail, bsize } = await statfs(data)
-  if (bavail * bsize >= needed) return
-  const mebibytes = (bytes: number) => Math.ceil(bytes / 1024 / 1024)
-  throw new RestoreRefused(
-    `The disk of ${data} has ${mebibytes(bavail * bsize)} MiB left, and ${mebibytes(needed)} MiB are needed.`,
+/** What a killed restore has left makes room. */
+async function whyNoRoom({ data, manifest: { files } }: Restore): Promise<string | undefined> {
+  const left = bytesOf(files.flatMap(({ name }) => [join(data, name), unfinished(data, name)]))
+  return whyDiskFull(
+    data,
+    files.reduce((sum, { bytes }) => sum + bytes, -left),
   )
 }
 
 const PIECE_BYTES = 1024 * 1024
 
 async function copyVerified(folder: string, data: string, { name, bytes, sha256 }: BackupManifest['files'][number]) {
-  const damaged = `${join(folder, name)} is not what it was when the backup was made. Take another backup, or an earlier copy of this one.`
-  const target = unfinished(data, name)
-  await rm(target, { force: true })
-  const source = await open(join(folder, name), 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new RestoreRefused(`${join(folder, name)} is missing. ${damaged}`)
-    throw error
-  })
-  const written = await open(target, 'wx', 0o600)
+  const source = await open(join(folder, name), 'r').catch(sourceFailure(folder, name, data))
+  const written = await open(unfinished(data, name), 'wx', 0o600)
   const hash = createHash('sha256')
   let at = 0
   try {
@@ -174,15 +281,17 @@ async function copyVerified(folder: string, data: string, { name, bytes, sha256 
     await source.close()
     await written.close()
   }
-  if (at !== bytes || hash.digest('hex') !== sha256) throw new RestoreRefused(damaged)
+  if (at !== bytes || hash.digest('hex') !== sha256) throw damaged(folder, name)
 }
 
 /** The audit log says from when on the ledger is another one than that of the server it was copied from. */
-async function record(
-  { clock }: RestoreServices,
-  path: string,
-  { folder, manifest: { id, taken_at, version } }: { readonly folder: string; readonly manifest: BackupManifest },
-): Promise<void> {
+async function record({
+  services: { clock },
+  data,
+  folder,
+  manifest: { id, taken_at, version },
+}: Restore): Promise<void> {
+  const path = unfinished(data, 'ledger.db')
   const file = await openSqlite({ path })
   try {
     if (!(await isNewest(file, ledgerMigrations)) && !(await isOlder(file, ledgerMigrations)))
@@ -198,10 +307,16 @@ async function record(
   } finally {
     await file.close()
   }
+  // A full disk keeps SQLite from emptying its log, which does not get a name.
+  if (existsSync(`${path}-wal`)) throw Object.assign(new Error(`${path} has a log`), { code: 'ENOSPC' })
 }
 
-async function warningsOf(folder: string, data: string, { source }: BackupManifest): Promise<string[]> {
+async function warningsOf({ folder, data, manifest: { source, key_ring } }: Restore): Promise<string[]> {
   const warnings: string[] = []
+  if (key_ring.where === 'apart' && !existsSync(join(data, 'keyring.json')))
+    warnings.push(
+      `The key ring is not in this backup, and ${join(data, 'keyring.json')} is missing. Nothing starts without it.`,
+    )
   const server =
     source.host === hostname() && resolve(source.data) !== resolve(data)
       ? await findRunningServer(source.data)
@@ -226,14 +341,15 @@ const noteRestore = ({ clock }: RestoreServices, folder: string, data: string): 
   )
 
 function nextSteps(data: string, { key_ring, source }: BackupManifest): string[] {
-  const ring =
-    key_ring.where === 'apart'
-      ? [`Put the keyring.json that is kept apart into ${data} (mode 0600): nothing starts without it.`]
-      : []
+  const needsRing = key_ring.where === 'apart' && !existsSync(join(data, 'keyring.json'))
   return [
-    ...ring,
+    ...(needsRing
+      ? [
+          `Put the keyring.json that is kept apart into ${data} (mode 0600). The server had it in ${source.data} on ${source.host}.`,
+        ]
+      : []),
     `The configuration is not in a backup; the server had ${source.config ?? 'none'}.`,
     'What came after the backup is not in this ledger: repeat credits (with the same --ref), revocations and withdrawn codes. See docs/operate/backup.md.',
-    'Then: millrace db verify && millrace serve',
+    `${needsRing ? 'Once the key ring is there' : 'Then'}: millrace db verify && millrace serve`,
   ]
 }

@@ -1,15 +1,16 @@
 import { totalmem } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { getHeapStatistics } from 'node:v8'
-import type { Upstream } from '../catalog/catalog.ts'
+import type { DatedPrice, Model, Upstream } from '../catalog/catalog.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
 import type { Config, LimitsConfig } from '../config/config.ts'
 import { countRunningPlans } from '../db/allowances.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import { recordPrices } from '../ledger/prices.ts'
+import { recordAnnounced, recordPrices } from '../ledger/prices.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { RateLimits } from '../model/caller.ts'
+import type { PriceList } from '../model/price.ts'
 import { bytesOfLargestTurn } from '../server/concurrency-limiter.ts'
 
 /** The sections of the configuration that take effect while the server runs. */
@@ -22,6 +23,7 @@ export const SWAPPED_SECTIONS = [
   'overload',
   'hold',
   'hostedTools',
+  'signIn',
 ] as const satisfies readonly (keyof Config)[]
 
 type SwappedConfig = Pick<Config, (typeof SWAPPED_SECTIONS)[number]>
@@ -31,9 +33,15 @@ type Rules = Awaited<ReturnType<typeof rulesOf>>
 /** The current rules. A request that has begun keeps its catalogue, price, limits and cap. */
 export interface RuleBook {
   readonly current: Rules
-  replace(config: SwappedConfig): Promise<void>
+  replace(config: SwappedConfig, announced?: AnnouncedPrices): Promise<void>
   /** Called with the new rules in the step in which they take effect. */
   onReplaced?: (rules: Rules) => void
+}
+
+/** Prices that take effect at a moment within the next seconds, by model. */
+export interface AnnouncedPrices {
+  readonly at: number
+  readonly prices: ReadonlyMap<string, PriceList>
 }
 
 interface RuleOptions {
@@ -54,9 +62,14 @@ export interface MissingPlan {
 export async function createRuleBook(options: RuleOptions, config: Config): Promise<RuleBook> {
   const { bodyBytesMax } = config.bounds
   const book: RuleBook & { current: Rules } = {
-    current: await rulesOf(options, config, { upstreams: [], bodyBytesMax }),
-    async replace(next: SwappedConfig): Promise<void> {
-      book.current = await rulesOf(options, next, { upstreams: book.current.upstreams, bodyBytesMax })
+    current: await rulesOf(options, config, { upstreams: [], models: [], bodyBytesMax }),
+    async replace(next: SwappedConfig, announced?: AnnouncedPrices): Promise<void> {
+      book.current = await rulesOf(
+        options,
+        next,
+        { upstreams: book.current.upstreams, models: book.current.catalog.models, bodyBytesMax },
+        announced,
+      )
       book.onReplaced?.(book.current)
     },
   }
@@ -66,20 +79,24 @@ export async function createRuleBook(options: RuleOptions, config: Config): Prom
 /** What a reload keeps. */
 interface Kept {
   readonly upstreams: readonly Upstream[]
+  readonly models: readonly Model[]
   readonly bodyBytesMax: number
 }
 
 /**
  * What a request is checked against. A changed price gets a new version; an unchanged upstream keeps its connections.
  */
-async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept) {
+async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept, announced?: AnnouncedPrices) {
   const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
   const versions = await recordPrices({ db: options.db, now: () => options.clock.now() }, new Map(priced))
+  const next = await nextPricesOf(options.db, announced)
   const upstreams = config.upstreams.map((read) => kept.upstreams.find((old) => sameUpstream(old, read)) ?? read)
   const running = await countRunningPlans(options.db, options.clock.now())
   const catalog = loadCatalog(
     { models: config.models, plans: config.plans, upstreams },
     (model) => versions.get(model) ?? 0,
+    next,
+    kept.models,
   )
   const missing = running.filter(({ plan }) => !catalog.plans.has(plan))
   if (missing.length > 0) options.onPlansMissing(missing)
@@ -107,12 +124,23 @@ async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept) 
     /** When the event loop counts as strained; undefined: never. */
     strain: loopDelayMs === undefined ? undefined : { delayMs: loopDelayMs, forMs: loopDelayForMs },
     chosenCap: config.hold,
+    signIn: config.signIn,
     routing: config.routing,
     upstreams,
     hostedTools: config.hostedTools,
     /** How many keys one account may have that are not revoked. */
     liveKeysMax: limits.keysPerAccount,
   }
+}
+
+async function nextPricesOf(
+  db: LedgerDb,
+  announced: AnnouncedPrices | undefined,
+): Promise<ReadonlyMap<string, DatedPrice>> {
+  if (announced === undefined) return new Map()
+  const { at, prices } = announced
+  const versions = await recordAnnounced(db, at, prices)
+  return new Map([...prices].map(([id, price]) => [id, { at, price: { ...price, version: versions.get(id)! } }]))
 }
 
 const MINUTE_MS = 60_000

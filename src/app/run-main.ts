@@ -1,9 +1,9 @@
 import { type CliServices, EXIT, type ExitCode, type Terminal } from '../cli/cli-services.ts'
 import { jsonError } from '../cli/command-context.ts'
 import { runCli } from '../cli/create-program.ts'
-import type { Environment } from '../config/files.ts'
+import { type Environment, readConfigFile } from '../config/files.ts'
 import { writeTemplate } from '../config/init-template.ts'
-import { configSources, loadSettings } from '../config/load-config.ts'
+import { configSources, loadSettings, readFragment } from '../config/load-config.ts'
 import { pause } from '../lib/async.ts'
 import { systemClock } from '../lib/clock.ts'
 import { isMissingPart } from '../lib/files.ts'
@@ -59,7 +59,8 @@ function cliDeps(context: MainContext): CliServices {
     clock: systemClock,
     random: secureRandom,
     openApp,
-    loadSettings: (flags: Parameters<typeof loadSettings>[1]) => loadSettings(context, flags),
+    loadSettings: (flags: Parameters<typeof loadSettings>[1], managed?: Parameters<typeof loadSettings>[2]) =>
+      loadSettings(context, flags, managed),
   }
   const upstreams = createUpstreams(common)
   const operator = createOperator({ ...common, pause })
@@ -82,6 +83,7 @@ function cliDeps(context: MainContext): CliServices {
       }
     },
     accountsFiles: createAccountsFiles(context.cwd),
+    readFragment: (path) => readFragment({ ...context, readFile: readConfigFile }, path),
     upstreams,
     doctor: async (place, options) => {
       const [{ examine }, { thisMachine }] = await Promise.all([
@@ -93,7 +95,11 @@ function cliDeps(context: MainContext): CliServices {
       return examine({ version: versions.millrace, sources, machine, upstreams }, place, options)
     },
     backUpLedger: async (place, request) =>
-      (await import('./backup.ts')).backUpLedger({ ...common, operator, cwd: context.cwd }, place, request),
+      (await import('./backup.ts')).backUpLedger(
+        { ...common, operator, cwd: context.cwd, pid: process.pid },
+        place,
+        request,
+      ),
     restoreLedger: async (place, request) =>
       (await import('./restore.ts')).restoreLedger({ ...common, cwd: context.cwd }, place, request),
     moveLedger: async (place, request) =>

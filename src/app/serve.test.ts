@@ -368,6 +368,7 @@ describe('the operator', () => {
     expect((await Promise.all(commands)).map(({ kind }) => kind)).toEqual(Array(5).fill('done'))
     const books = await openTestApp({
       settings: mustLoad(),
+      loadSettings: (managed) => loadSettings(scene(), { data }, managed),
       clock: systemClock,
       random: secureRandom,
       purpose: 'command',

@@ -37,17 +37,21 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
   }
   const loaded = deps.loadSettings(options)
   if (loaded.kind === 'invalid') return fail(EXIT.usage, loaded.message)
-  const { settings } = loaded
   const { worker } = deps
-  const { storage, server } = settings.config
+  const { storage, server } = loaded.settings.config
   // Loaded only then: a server of one process needs none of it.
-  if (worker === undefined && server.workers > 1) return (await import('./workers.ts')).superviseWorkers(deps, settings)
+  if (worker === undefined && server.workers > 1)
+    return (await import('./workers.ts')).superviseWorkers(deps, loaded.settings)
   const folder = nodeFolderOf(storage.data, worker)
   await makeDataFolder(folder)
-  const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'server', worker })
+  const opened = await deps.openApp({
+    ...{ settings: loaded.settings, clock: deps.clock, random: deps.random, purpose: 'server', worker },
+    loadSettings: (managed) => deps.loadSettings(options, managed),
+  })
   if (opened.kind === 'locked') return fail(EXIT.cannotBind, await describeHolder(folder, deps.program))
   if (opened.kind === 'refused') return fail(EXIT.failure, opened.message)
   const { app } = opened
+  const { settings } = app
   const closing = createClosing()
   closing.add(() => app.close())
   try {
@@ -135,12 +139,12 @@ function whenBroken(context: ServeContext): Promise<ExitCode> {
   })
 }
 
-/** Reloads the configuration when the file changes and on SIGHUP. Connections to removed upstreams end when they are idle. */
+/** Reloads the configuration when the file changes, on SIGHUP, and when managed entries change. Connections to removed upstreams end when they are idle. */
 function reloadOnChange(context: ServeContext, signals: Signals, state: ServerState): () => void {
   const { app, serving, settings } = context
   const reload = createReloader(
     {
-      loadSettings: () => context.loadSettings(context.options),
+      load: () => app.managed.load(),
       rules: app.rules,
       log: app.log,
       onSwapped: async ({ tls }) => {
@@ -158,6 +162,10 @@ function reloadOnChange(context: ServeContext, signals: Signals, state: ServerSt
   )
   const watching = watchFiles(() => void reload())
   watching.follow(settings.files)
+  app.managed.reloadBy(async () => {
+    await reload()
+    return state.reloadRefused
+  })
   signals.onReload(() => void reload())
   return watching.close
 }
@@ -168,10 +176,10 @@ const factsOf = ({ version, status, worker }: StartContext) => ({ version, statu
 function workerStatus({ status }: ServeContext, { number, pid }: WorkerLink): WorkerStatus | undefined {
   const own = status()
   if (!own.running) return undefined
-  const { started_at, ledger_available, reload_refused, requests_running, requests_served } = own
+  const { started_at, ledger_available, reload_refused, requests_running, requests_served, console_requests } = own
   return {
     ...{ worker: number, pid, started_at, ledger_available, reload_refused },
-    ...{ requests_running, requests_served },
+    ...{ requests_running, requests_served, console_requests },
   }
 }
 
@@ -198,6 +206,7 @@ function statusOf({ version, node, settings, app }: StartContext, state: Readonl
     models: app.operations.catalog().models.length,
     requests_running: context.serving.turnsRunning,
     requests_served: context.serving.requestsServed,
+    console_requests: context.serving.consoleRequests,
     set_aside: listQuarantined(data),
   }
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { ServerStatus } from '../admin/server-status.ts'
 import type { ServeOptions, Terminal } from '../cli/cli-services.ts'
 import { configPathOf, type LoadedConfig, type SettingsOutcome } from '../config/load-config.ts'
+import type { ManagedEntry } from '../contract/managed.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import type { Closing } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -117,7 +118,7 @@ export interface ServeDeps {
   readonly random: RandomBytes
   readonly terminal: Terminal
   readonly faults: Faults
-  readonly loadSettings: (options: ServeOptions) => SettingsOutcome
+  readonly loadSettings: (options: ServeOptions, managed?: readonly ManagedEntry[]) => SettingsOutcome
   readonly openApp: OpenApp
   /** Takes over SIGINT and SIGTERM. */
   readonly openSignals: () => Signals

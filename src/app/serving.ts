@@ -1,16 +1,20 @@
 import { fileURLToPath } from 'node:url'
-import { playgroundKey } from '../admin/keys.ts'
+import { playgroundKey } from '../admin/playground-key.ts'
 import { readReceipt } from '../admin/requests.ts'
 import type { AdminServices } from '../admin/services.ts'
+import { createSignOn } from '../admin/sign-on.ts'
+import { listUnknownAccounts } from '../admin/sign-on-people.ts'
 import { listAccountIds } from '../db/accounts.ts'
 import { lastUsedOf } from '../db/content/usage-totals.ts'
 import { createDrains } from '../gateway/cancellation.ts'
 import { createRequestDigests, lookUpAnswer } from '../gateway/idempotency.ts'
 import { readTurn } from '../gateway/read-turn.ts'
+import { createRuns } from '../gateway/runs.ts'
 import { type CallSealMemory, createCacheSalts, createCallSealMemory, shareCallSeals } from '../gateway/seals.ts'
 import { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { Closing } from '../lib/async.ts'
 import { createByteBudget } from '../lib/bytes.ts'
+import { deriveKey } from '../lib/crypto.ts'
 import { uniform } from '../lib/random-id.ts'
 import type { RateLimit } from '../lib/rate-limit.ts'
 import { createAddressLimiter } from '../limits/limits.ts'
@@ -31,6 +35,7 @@ import { loadSiteFiles } from '../server/site-files.ts'
 import { openTracing } from '../telemetry/tracing.ts'
 import type { ServerFacts, Services, Serving } from './app.ts'
 import { startJobs } from './jobs.ts'
+import { startNotices } from './notices.ts'
 import { openSend } from './open-send.ts'
 import { openConcurrencyLimiter, TurnCounter } from './turn-counter.ts'
 
@@ -67,18 +72,18 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     edge.closeAllConnections()
     await ended
   })
-  metrics.watchReload(() => {
-    const status = admin.status()
-    return status.running && status.reload_refused !== null
-  })
+  metrics.watchReload(() => reloadRefusedOf(admin) !== null)
   metrics.started(admin.version)
   metrics.configLoaded(rules.current.catalog)
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
-  startJobs(services, closing)
+  startJobs(services, admin, closing)
+  startNotices(services, { reloadRefused: () => reloadRefusedOf(admin) }, closing)
   closing.add(services.ledger.gate.onOutage(() => turns.abortAll('ledger-gone')))
+  void warnOfUnknownAccounts(services)
   // Counts what the last process did not count, without delaying the start.
   void services.usage.catchUp()
+  void services.served.catchUp()
   return {
     listen: edge.listen,
     listenMetrics: metricsServer.listen,
@@ -99,10 +104,30 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     get requestsServed() {
       return turns.served
     },
+    get consoleRequests() {
+      return turns.console
+    },
   }
 }
 
+function reloadRefusedOf({ status }: Pick<ConsoleServices, 'status'>): string | null {
+  const now = status()
+  return now.running ? now.reload_refused : null
+}
+
+/** Groups that give a role in an account that does not exist give none. */
+async function warnOfUnknownAccounts({ config: { signIn }, db, log }: Services): Promise<void> {
+  const roles = [...signIn.providers.flatMap((provider) => provider.roles), ...signIn.scimRoles]
+  const accounts = await listUnknownAccounts(db, roles).catch(() => [])
+  if (accounts.length > 0) log.warn({ accounts }, 'sign_in gives roles in accounts that do not exist')
+}
+
+/** Undefined without a path. */
+const pathPrefixOf = (publicUrl: string | undefined): string | undefined =>
+  publicUrl === undefined ? undefined : new URL(publicUrl).pathname.replace(/\/$/, '') || undefined
+
 const edgeOptionsOf = ({ config: { bounds, streams, server, tls }, worker, overrides }: Services): EdgeOptions => ({
+  pathPrefix: pathPrefixOf(server.publicUrl),
   tls: tls && { cert: tls.cert, key: tls.key.reveal() },
   connectionsMax: server.maxConnections,
   sharesPort: worker !== undefined,
@@ -149,6 +174,7 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros }),
     callSeals: callSealsOf(services),
+    runs: createRuns({ db: services.db, file: services.database.file, now }),
     cacheSaltOf: createCacheSalts(founding),
     capabilities: createLearnedCapabilities(),
     retryBudget: createRetryBudget({ nowMicros, terms: () => rules.current.routing.retries }),
@@ -188,30 +214,38 @@ function createDocs(): () => Promise<SiteFiles> {
   return () => (files ??= loadSiteFiles(DOCS_FOLDER))
 }
 
+/** The page names its files by their whole paths. They name each other from where they are. */
+const addPrefix = (page: string, prefix = ''): string => page.replaceAll('"/console/', () => `"${prefix}/console/`)
+
 /** Undefined when the operator has switched the console off. */
 async function createEdgeConsole(services: Services, admin: ConsoleServices): Promise<EdgeConsole | undefined> {
-  const { config, clock, people, db, random } = services
+  const { config, clock, people, db, random, database } = services
   if (!config.console.enabled) return undefined
   const { hosts, allowHttp } = config.console
   return {
     site: { publicUrl: config.server.publicUrl, hosts, allowHttp },
-    files: await loadSiteFiles(CONSOLE_FOLDER),
+    files: await loadSiteFiles(CONSOLE_FOLDER, (page) => addPrefix(page, pathPrefixOf(config.server.publicUrl))),
     api: createConsoleApi(admin),
     sessions: people.sessions,
+    devices: people.devices,
+    signOn: admin.signOn,
     addressLimiter: createAddressLimiter({ nowMicros: clock.nowMicros, rule: () => CONSOLE_RATE }),
-    findPlaygroundCaller: (account, kind) => playgroundKey({ db, clock, random }, account, kind),
+    findPlaygroundCaller: (of, kind) =>
+      playgroundKey({ db, clock, random, files: { ledger: database.file } }, of, kind),
   }
 }
 
 /** The services of the use cases behind the console, beside those of the command line. */
 export const consoleServicesOf = (
-  { config, content, usage, refusedTurns, log }: Services,
+  { config, content, conversations, usage, refusedTurns, log, people, keyring, rules }: Services,
   operations: Omit<AdminServices, 'status'> & ServerFacts,
 ): ConsoleServices => ({
   ...operations,
   content,
+  conversations,
   usage,
   refusedTurns,
+  scimRoles: () => rules.current.signIn.scimRoles,
   // The list of keys is shown without this column when it cannot be read.
   async lastUsed(account, keys) {
     try {
@@ -223,4 +257,9 @@ export const consoleServicesOf = (
     }
   },
   baseUrl: (origin) => `${config.server.publicUrl ?? origin}/v1`,
+  signOn: createSignOn({
+    ...{ people, forgetAccount: operations.forgetAccount, providers: () => rules.current.signIn.providers },
+    secret: deriveKey(keyring.founding.secret, 'people'),
+    onFailure: ({ provider, error }) => log.warn({ provider, error }, 'a sign-in by a provider has failed'),
+  }),
 })

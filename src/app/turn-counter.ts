@@ -10,6 +10,7 @@ import type { AppLog, Services } from './app.ts'
 export class TurnCounter implements TurnCounts {
   running = 0
   served = 0
+  console = 0
   onIdle: (() => void) | undefined
   #idle: Promise<void> | undefined
   readonly #listeners = createBag<(why: ServerAbortReason) => void>()

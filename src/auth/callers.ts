@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
+import { type CapsOfKey, capsOfKeys } from '../db/caps.ts'
 import { findKeyByDigest, findKeyWithAccount, type KeyWithAccount } from '../db/keys.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
+import { createNetworks } from '../lib/network.ts'
 import { assertNever } from '../lib/types.ts'
-import { allowancesOfCaps } from '../model/allowance.ts'
 import type { Caller, RateLimits } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
@@ -48,7 +49,7 @@ export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: C
   const lookUp = async (name: string, digest: Buffer): Promise<CallerOutcome> => {
     const changesBefore = callers.changes
     const found = await findKeyByDigest(db, digest)
-    const key = found && knownKeyOf(found, digest.equals(found.digest) ? 'present' : 'former')
+    const key = found && (await readKnownKey(db, found, digest.equals(found.digest) ? 'present' : 'former'))
     // A key that was read before a change must not be cached after it: a revoked key would stay valid.
     for (const each of [key?.outcome, key?.lapsed?.outcome]) {
       if (each?.kind === 'caller') secrets.set(each.caller, { name, digest })
@@ -73,7 +74,7 @@ export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: C
   /** For playground keys, which have no secret. */
   const findByRow = async (caller: Caller): Promise<CallerOutcome> => {
     const found = await findKeyWithAccount(db, caller.key)
-    return found ? judgeKey(knownKeyOf(found, 'present'), clock.now()) : UNKNOWN
+    return found ? judgeKey(await readKnownKey(db, found, 'present'), clock.now()) : UNKNOWN
   }
 
   const forgetWhere = (concerns: (key: KnownKey) => boolean): void => {
@@ -125,6 +126,7 @@ type CallerRefusal =
   | 'expired'
   | 'disabled'
   | 'revoked'
+  | 'person-disabled'
   | 'account-suspended'
   | 'account-closed'
 
@@ -157,8 +159,13 @@ export function judgeKey({ expiresAt, formerUntil, lapsed, outcome }: KnownKey, 
   return lapsed !== undefined && lapsed.from <= now ? lapsed.outcome : outcome
 }
 
-/** `by`: which of its two secrets was found. */
-export function knownKeyOf(key: KeyWithAccount, by: 'present' | 'former'): KnownKey {
+/** Reads the caps of a key. `by`: which of its two secrets was found. */
+export async function readKnownKey(db: LedgerDb, key: KeyWithAccount, by: 'present' | 'former'): Promise<KnownKey> {
+  const [caps] = await capsOfKeys(db, [key])
+  return knownKeyOf(key, caps!, by)
+}
+
+function knownKeyOf(key: KeyWithAccount, caps: CapsOfKey, by: 'present' | 'former'): KnownKey {
   const refusal = refusalOf(key)
   const known = {
     id: key.id as KeyId,
@@ -167,7 +174,7 @@ export function knownKeyOf(key: KeyWithAccount, by: 'present' | 'former'): Known
     formerUntil: by === 'former' ? (key.former_until ?? 0) : undefined,
   }
   if (refusal) return { ...known, lapsed: undefined, outcome: { kind: 'refused', reason: refusal }, lasting: undefined }
-  const caller = callerOf(key)
+  const caller = callerOf(key, caps)
   const from = caller.plan?.endsAt
   const lapsed = { kind: 'caller', caller: { ...caller, plan: undefined } } as const
   const outcome = { kind: 'caller', caller } as const
@@ -184,11 +191,12 @@ export function knownKeyOf(key: KeyWithAccount, by: 'present' | 'former'): Known
 function refusalOf(key: KeyWithAccount): CallerRefusal | undefined {
   if (key.revoked_at !== null) return 'revoked'
   if (key.disabled_at !== null) return 'disabled'
+  if (key.person_disabled_at !== null) return 'person-disabled'
   if (key.account_status === 'closed') return 'account-closed'
   return key.account_status === 'suspended' ? 'account-suspended' : undefined
 }
 
-const callerOf = (key: KeyWithAccount): Caller => ({
+const callerOf = (key: KeyWithAccount, { own, shared }: CapsOfKey): Caller => ({
   accountId: key.account_id as AccountId,
   account: key.account as AccountRow,
   keyId: key.id as KeyId,
@@ -197,9 +205,12 @@ const callerOf = (key: KeyWithAccount): Caller => ({
   kind: key.kind,
   models: key.models === null ? undefined : (JSON.parse(key.models) as string[]),
   limits: key.limits === null ? {} : (JSON.parse(key.limits) as RateLimits),
-  caps: allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
+  caps: [...own, ...shared],
+  networks: key.addresses === null ? undefined : createNetworks(JSON.parse(key.addresses) as string[]),
   plan:
     key.kind === 'builder' && key.plan !== null ? { id: key.plan, endsAt: key.plan_ends_at ?? undefined } : undefined,
+  person: key.person ?? undefined,
+  readsOwnOnly: key.person_role === 'member',
 })
 
 export const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
@@ -221,6 +232,8 @@ export function callerProblem(reason: CallerRefusal): Problem {
       return invalid('The API key has expired. Create a new one.')
     case 'disabled':
       return invalid('The API key is disabled. Its owner can enable it again.')
+    case 'person-disabled':
+      return invalid('The person this API key belongs to is disabled. An owner of the account can enable them again.')
     case 'revoked':
       return invalid('The API key was revoked. Create a new one.')
     case 'account-suspended':
@@ -231,5 +244,12 @@ export function callerProblem(reason: CallerRefusal): Problem {
       return assertNever(reason)
   }
 }
+
+/** The answer to a caller at an address that its key does not allow. */
+export const addressNotAllowed = (address: string | undefined): Problem =>
+  problem(
+    'key_address_not_allowed',
+    `This API key may not be used from ${address ?? 'an unknown address'}. Its owner can change the addresses it is allowed from.`,
+  )
 
 const invalid = (message: string): Problem => problem('invalid_api_key', message, CHALLENGE)

@@ -9,6 +9,9 @@ const AT_ONCE_MAX = 2
 /** About half a second of waiting; known people get twice as many. Beyond it sign-ins are refused as busy. */
 const WAITING_MAX = 30
 
+/** Stored for people without a password, who sign in by a provider. No hash is like it. */
+export const NO_PASSWORD = 'none'
+
 export interface Passwords {
   /** A salted PHC string. */
   hash(password: string, who?: Waiter): Promise<string | 'busy'>
@@ -43,7 +46,8 @@ export function createPasswords({ engine = argon2, waitingMax = WAITING_MAX }: P
   return {
     hash,
     async check(password, stored, who = 'stranger') {
-      if (stored === undefined) return (await hash(password, who)) === 'busy' ? 'busy' : 'wrong'
+      if (stored === undefined || stored === NO_PASSWORD)
+        return (await hash(password, who)) === 'busy' ? 'busy' : 'wrong'
       const matches = await compute(who, () => engine.verify(stored, normalized(password)))
       return matches === 'busy' ? 'busy' : matches ? 'right' : 'wrong'
     },

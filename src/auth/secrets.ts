@@ -107,8 +107,20 @@ export const mintInviteCode = (random: RandomBytes): string =>
   encodeBase32(random(BYTES)).toUpperCase().replace(LETTERS_IN_A_GROUP, '$&-')
 
 /** The letters of a typed code as it was minted; undefined if it is not one. */
-export function readInviteCode(text: string): string | undefined {
+export const readInviteCode = (text: string): string | undefined => readLetters(text, LETTERS)
+
+function readLetters(text: string, count: number): string | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined
   const letters = text.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1')
-  return letters.length === LETTERS && /^[0-9A-HJKMNP-TV-Z]+$/.test(letters) ? letters : undefined
+  return letters.length === count && /^[0-9A-HJKMNP-TV-Z]+$/.test(letters) ? letters : undefined
 }
+
+/** 80 bits are 16 letters. */
+const RECOVERY_BYTES = 10
+const RECOVERY_LETTERS = 16
+
+/** Stands for a lost second factor, once. */
+export const mintRecoveryCode = (random: RandomBytes): string =>
+  encodeBase32(random(RECOVERY_BYTES)).toUpperCase().replace(LETTERS_IN_A_GROUP, '$&-')
+
+export const readRecoveryCode = (text: string): string | undefined => readLetters(text, RECOVERY_LETTERS)

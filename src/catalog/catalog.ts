@@ -87,9 +87,30 @@ export interface Model {
   readonly choicesMax: number
   /** Undefined: the operator has set no price, so the model cannot be called. */
   readonly price: Price | undefined
+  /** A price that takes effect within the next seconds. */
+  readonly nextPrice?: DatedPrice | undefined
+  /** The price before the one that a date has brought, for requests that began before that date. */
+  readonly formerPrice?: DatedPrice | undefined
   readonly kinds: readonly KeyKind[]
   readonly passFields: readonly string[]
   readonly lanes: readonly Lane[]
+}
+
+/** A price from a date on, or until then. */
+export interface DatedPrice {
+  /** Milliseconds since 1970, of ledger time. */
+  readonly at: number
+  readonly price: Price
+}
+
+/** The price of a request that began at a time, however long its body was on the way. */
+export function priceAt(
+  price: Price,
+  { nextPrice, formerPrice }: Pick<Model, 'nextPrice' | 'formerPrice'>,
+  startedMs: number,
+): Price {
+  if (nextPrice !== undefined && startedMs >= nextPrice.at) return nextPrice.price
+  return formerPrice !== undefined && startedMs < formerPrice.at ? formerPrice.price : price
 }
 
 /** An id that clients may use: a model, or a model with its effort fixed by a suffix. */

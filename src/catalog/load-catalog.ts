@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ModelTraits, PromptCache } from '../model/effort.ts'
 import type { PriceList } from '../model/price.ts'
-import type { Catalog, CatalogEntry, Lane, Model, Plan, Upstream } from './catalog.ts'
+import type { Catalog, CatalogEntry, DatedPrice, Lane, Model, Plan, Upstream } from './catalog.ts'
 import { knownTraits } from './known-models.ts'
 import { variantsOf } from './resolve-model.ts'
 
@@ -18,7 +18,7 @@ export interface LaneDefinition {
   readonly cost?: PriceList | undefined
 }
 
-export interface ModelDefinition extends Omit<Model, 'price' | 'lanes'> {
+export interface ModelDefinition extends Omit<Model, 'price' | 'nextPrice' | 'lanes'> {
   readonly price: PriceList | undefined
   readonly lanes: readonly LaneDefinition[]
 }
@@ -33,15 +33,32 @@ export interface CatalogDefinition {
 type PriceVersionOf = (modelId: string, price: PriceList) => number
 
 /** Builds the catalog. The definition was validated, so unknown or duplicate ids are bugs. */
-export function loadCatalog(definition: CatalogDefinition, priceVersionOf: PriceVersionOf): Catalog {
+export function loadCatalog(
+  definition: CatalogDefinition,
+  priceVersionOf: PriceVersionOf,
+  nextPrices: ReadonlyMap<string, DatedPrice> = new Map(),
+  before: readonly Model[] = [],
+): Catalog {
   const upstreams = new Map(definition.upstreams.map((upstream) => [upstream.id, upstream]))
-  const models = definition.models.map((model) => loadModel(model, upstreams, priceVersionOf))
+  const former = new Map(before.map((model) => [model.id, model]))
+  const models = definition.models.map((each) => {
+    const model = loadModel(each, upstreams, priceVersionOf)
+    return { ...model, nextPrice: nextPrices.get(each.id), formerPrice: formerPriceOf(model, former.get(each.id)) }
+  })
   const entries = new Map<string, CatalogEntry>()
   for (const entry of models.flatMap(entriesOf)) {
     if (entries.has(entry.id)) throw new Error(`The model id ${entry.id} occurs twice`)
     entries.set(entry.id, entry)
   }
   return { entries, models, plans: new Map(definition.plans?.map((plan) => [plan.id, plan])) }
+}
+
+/** The price that the date of the last catalog has replaced. */
+function formerPriceOf({ price }: Model, before: Model | undefined): DatedPrice | undefined {
+  if (price === undefined || before?.price === undefined) return undefined
+  const { nextPrice } = before
+  if (nextPrice?.price.version === price.version) return { at: nextPrice.at, price: before.price }
+  return before.price.version === price.version ? before.formerPrice : undefined
 }
 
 function loadModel(

@@ -3,6 +3,7 @@ import { addFiles } from './apply.ts'
 import { type CommandContext, inPages, type PageOptions } from './command-context.ts'
 import { dayOf, formatFacts } from './format.ts'
 import { describePlan } from './plans.ts'
+import { type CapOptions, capTermsOf, describeCaps, withCaps } from './teams.ts'
 
 export function addAccounts(program: Command, context: CommandContext): void {
   const accounts = program.command('accounts').description('manage accounts')
@@ -61,6 +62,13 @@ export function addAccounts(program: Command, context: CommandContext): void {
         note: `To undo:  millrace accounts activate ${email}\n`,
       })),
     )
+  withCaps(
+    accounts.command('new-key-caps <account>').description('set the caps that new keys of an account get'),
+  ).action((account: string, options: CapOptions) =>
+    context.operate('accounts.new-key-caps', { account, ...capTermsOf(options) }, ({ caps }) => ({
+      data: `New keys may spend ${describeCaps(caps)}.\n`,
+    })),
+  )
   accounts
     .command('activate <account>')
     .description('accept the keys of a suspended account again')

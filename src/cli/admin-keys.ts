@@ -7,6 +7,7 @@ interface CreateOptions {
   readonly name: string
   readonly scopes: string
   readonly expires?: string
+  readonly account?: string
 }
 
 export function addAdminKeys(program: Command, context: CommandContext): void {
@@ -15,14 +16,18 @@ export function addAdminKeys(program: Command, context: CommandContext): void {
     .command('create')
     .description('create an admin key and print it once')
     .requiredOption('--name <name>', 'name of the key')
-    .requiredOption('--scopes <list>', 'what it may do, separated by commas, e.g. accounts:read,keys:write; or admin')
+    .requiredOption(
+      '--scopes <list>',
+      'what it may do, separated by commas, e.g. accounts:read,keys:write; or admin, or scim',
+    )
     .option('--expires <when>', 'a date (2027-01-31) or a span (90d, 12h); default: never')
-    .action(({ name, scopes, expires }: CreateOptions) => {
+    .option('--account <id-or-email>', 'for the scope scim: the account whose people it manages')
+    .action(({ name, scopes, expires, account }: CreateOptions) => {
       // The operation checks them, and lists the scopes that there are.
       const named = parseList(scopes) as AdminScope[]
       return context.operate(
         'admin-keys.create',
-        { name, scopes: named, ...(expires !== undefined && { expires }) },
+        { name, scopes: named, ...(expires !== undefined && { expires }), ...(account !== undefined && { account }) },
         (key) => ({
           before: `Created admin key "${key.name}" (${key.id}) for ${key.scopes.join(', ')}. It is shown only once:\n`,
           data: `${key.secret}\n`,

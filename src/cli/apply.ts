@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander'
-import type { ExportedAccount } from '../admin/apply.ts'
 import type { OperationArgs, OperationValue } from '../admin/operations.ts'
 import { APPLIED_AT_ONCE } from '../contract/accounts-file.ts'
-import { csvRow } from '../lib/text.ts'
+import { accountsCsvHead, writeAccountCsv } from './accounts-csv.ts'
 import { EXIT, type SecretsFileOutcome } from './cli-services.ts'
 import type { CommandContext } from './command-context.ts'
 import { countOf, printable } from './format.ts'
@@ -51,29 +50,33 @@ async function apply(context: CommandContext, options: ApplyOptions): Promise<vo
   const batches = Array.from({ length: Math.ceil(read.accounts.length / APPLIED_AT_ONCE) }, (_, batch) =>
     read.accounts.slice(batch * APPLIED_AT_ONCE, (batch + 1) * APPLIED_AT_ONCE),
   )
-  const plans: Applied[] = []
+  const previews: Applied[] = []
   for (const accounts of batches) {
-    const planned = await context.call('accounts.apply', { accounts, dry_run: true })
-    if (planned === undefined) return
-    plans.push(planned)
+    const preview = await context.call('accounts.apply', { accounts, dry_run: true })
+    if (preview === undefined) return
+    previews.push(preview)
   }
-  const problems = plans.flatMap((plan, batch) =>
-    plan.problems.map(({ path: [list, index, ...rest], message }) => {
-      const at = [list!, Number(index) + batch * APPLIED_AT_ONCE, ...rest]
-      return `${read.placeOf(at)}  ${message}`
-    }),
-  )
+  const linesOf = (what: 'problems' | 'warnings'): string[] =>
+    previews.flatMap((preview, batch) =>
+      preview[what].map(({ path: [list, index, ...rest], message }) => {
+        const at = [list!, Number(index) + batch * APPLIED_AT_ONCE, ...rest]
+        return `${read.placeOf(at)}  ${message}`
+      }),
+    )
+  const problems = linesOf('problems')
   if (problems.length > 0) return context.fail(EXIT.failure, problems.join('\n'))
-  const changes = plans.flatMap((plan) => plan.changes)
+  const warnings = linesOf('warnings')
+  if (!context.json) services.terminal.err(warnings.map((line) => `${printable(line)}\n`).join(''))
+  const changes = previews.flatMap((preview) => preview.changes)
   const isOver = changes.length === 0 || options.dryRun === true
-  if (isOver) return context.print({ changes, done: 0 }, { data: describeChanges(changes) })
+  if (isOver) return context.print({ changes, warnings, done: 0 }, { data: describeChanges(changes) })
   if (!context.json) services.terminal.err(describeChanges(changes))
   if (!(await mayApply(context, options, changes.length))) return
   // Before anything is changed: a secret that cannot be written would be lost.
   const file = options.secretsTo === undefined ? undefined : services.accountsFiles.openSecrets(options.secretsTo)
   if (file?.kind === 'refused') return context.fail(EXIT.failure, file.message)
   try {
-    await applyBatches(context, { batches, plans, file })
+    await applyBatches(context, { batches, previews, warnings, file })
   } finally {
     file?.close()
   }
@@ -108,15 +111,16 @@ async function mayApply(context: CommandContext, { yes }: ApplyOptions, changes:
 
 interface Batches {
   readonly batches: readonly OperationArgs<'accounts.apply'>['accounts'][]
-  readonly plans: readonly Applied[]
+  readonly previews: readonly Applied[]
+  readonly warnings: readonly string[]
   readonly file: Extract<SecretsFileOutcome, { kind: 'open' }> | undefined
 }
 
 /** Secrets are shown or written after each batch, so that an interruption loses few. */
-async function applyBatches(context: CommandContext, { batches, plans, file }: Batches): Promise<void> {
-  const total = { done: 0, secrets: [] as Applied['secrets'], links: [] as Applied['links'] }
+async function applyBatches(context: CommandContext, { batches, previews, warnings, file }: Batches): Promise<void> {
+  const total = { warnings, done: 0, secrets: [] as Applied['secrets'], links: [] as Applied['links'] }
   for (const [batch, accounts] of batches.entries()) {
-    const { plan: expect, changes } = plans[batch]!
+    const { plan: expect, changes } = previews[batch]!
     if (changes.length === 0) continue
     const applied = await context.call('accounts.apply', { accounts, expect }, total)
     if (applied === undefined) return
@@ -147,46 +151,18 @@ async function applyBatches(context: CommandContext, { batches, plans, file }: B
   context.print(total, { data: '', note: file === undefined ? made : `${made}New keys and links are in the file.\n` })
 }
 
-/** One row for each key. Empty cells of an import leave alone what they would set; `none` removes it. */
-export const ACCOUNT_COLUMNS = [
-  ...(['email', 'status', 'plan', 'plan_until', 'key', 'key_id', 'kind', 'models'] as const),
-  ...([
-    'cap_day',
-    'cap_month',
-    'requests_per_minute',
-    'tokens_per_minute',
-    'concurrent',
-    'expires',
-    'disabled',
-  ] as const),
-]
-
 const EXPORTED_AT_ONCE = 100
 
 async function exportAll(context: CommandContext, format: 'jsonl' | 'csv'): Promise<void> {
   const { terminal } = context.services
-  if (format === 'csv') terminal.out(csvRow(ACCOUNT_COLUMNS))
+  if (format === 'csv') terminal.out(accountsCsvHead())
   for (let after: string | null | undefined; after !== null; ) {
     const page = await context.call('accounts.export', {
       limit: EXPORTED_AT_ONCE,
       ...(after !== undefined && { after }),
     })
     if (page === undefined) return
-    terminal.out(page.items.map(format === 'csv' ? csvRowsOf : (entry) => `${JSON.stringify(entry)}\n`).join(''))
+    terminal.out(page.items.map(format === 'csv' ? writeAccountCsv : (entry) => `${JSON.stringify(entry)}\n`).join(''))
     after = page.next
   }
-}
-
-function csvRowsOf({ email, status, plan, plan_until, keys }: ExportedAccount): string {
-  const account = [email, status, plan ?? '', plan_until ?? (plan === undefined ? '' : 'none')]
-  if (keys.length === 0) return csvRow([...account, ...ACCOUNT_COLUMNS.slice(account.length).map(() => '')])
-  return keys
-    .map(({ id, name, kind, models, limits, caps, expires, disabled }) =>
-      csvRow([
-        ...[...account, name, id, kind, models?.join(' ') ?? 'all', caps.day ?? 'none', caps.month ?? 'none'],
-        ...[limits.requests_per_minute ?? 'none', limits.tokens_per_minute ?? 'none', limits.concurrent ?? 'none'],
-        ...[expires ?? 'none', String(disabled)],
-      ]),
-    )
-    .join('')
 }

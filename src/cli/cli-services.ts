@@ -138,6 +138,10 @@ export type AccountsFileOutcome =
     }
   | { readonly kind: 'invalid'; readonly lines: readonly string[] }
 
+export type FragmentOutcome =
+  | { readonly kind: 'read'; readonly value: unknown }
+  | { readonly kind: 'invalid'; readonly lines: readonly string[] }
+
 export type SecretsFileOutcome =
   | { readonly kind: 'open'; write(text: string): void; close(): void }
   | { readonly kind: 'refused'; readonly message: string }
@@ -252,6 +256,8 @@ export interface CliServices {
   readonly doctor: (place: Place, options: { readonly online: boolean }) => Promise<DoctorReport>
   readonly upstreams: Upstreams
   readonly accountsFiles: AccountsFiles
+  /** Reads a part of a configuration. `${…}` are those of this command's environment. */
+  readonly readFragment: (path: string) => FragmentOutcome
   readonly backUpLedger: (place: Place, request: BackupRequest) => Promise<BackupOutcome>
   readonly restoreLedger: (place: Place, request: RestoreRequest) => Promise<RestoreOutcome>
   readonly moveLedger: (place: Place, request: MoveRequest) => Promise<MoveOutcome>

@@ -117,10 +117,14 @@ type ListName =
   | 'admin-keys.list'
   | 'codes.list'
   | 'keys.list'
+  | 'payments.list'
+  | 'notices.list'
   | 'people.list'
+  | 'teams.list'
   | 'wallet.entries'
   | 'wallet.wishes'
   | 'usage.accounts'
+  | 'webhooks.deliveries.list'
 
 type ItemOf<Name extends ListName> = OperationValue<Name> extends Page<infer Item> ? Item : never
 

@@ -10,10 +10,15 @@ import { addDb } from './db.ts'
 import { addDoctor } from './doctor.ts'
 import { addKeys } from './keys.ts'
 import { addLogs } from './logs.ts'
+import { addManaged } from './managed.ts'
 import { addModels, addRoute } from './models.ts'
+import { addMail, addNotices, addWebhooks } from './notices.ts'
+import { addInvoice, addOverview } from './overview.ts'
+import { addPayments } from './payments.ts'
 import { addPeople } from './people.ts'
 import { addPlans } from './plans.ts'
 import { addCheck, addInit, addServe, addStatus } from './serve.ts'
+import { addTeams } from './teams.ts'
 import { addTop } from './top.ts'
 import { addTrace } from './trace.ts'
 import { addUpstreams } from './upstreams.ts'
@@ -30,12 +35,32 @@ const COMMANDS = [
     addKeys,
     addCodes,
     addPlans,
+    addPayments,
     addPeople,
+    addTeams,
+    addManaged,
     addAdminKeys,
     addRoute,
+    addNotices,
+    addWebhooks,
+    addMail,
     addUpstreams,
   ],
-  ...[addModels, addCatalog, addStatus, addTop, addLogs, addUsage, addTrace, addDb, addCheck, addDoctor, addInit],
+  ...[
+    addModels,
+    addCatalog,
+    addStatus,
+    addTop,
+    addLogs,
+    addOverview,
+    addUsage,
+    addInvoice,
+    addTrace,
+    addDb,
+    addCheck,
+    addDoctor,
+    addInit,
+  ],
 ]
 
 /** All commands, not parsed yet. `quiet`: the caller reports usage errors itself. */

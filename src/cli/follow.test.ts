@@ -87,6 +87,23 @@ describe('top', () => {
     expect(JSON.parse(emitted.out)).toMatchObject({ requests: 0, output_tokens: 0 })
   })
 
+  it('goes on measuring the other workers when one was started again, whose clock starts again too', async () => {
+    const two = (first: { times: number; atMs: number }, second: { times: number; atMs: number }) =>
+      done(
+        [first, second].map(({ times, atMs }, index) => ({
+          worker: index + 1,
+          value: { text: metrics(times), at_ms: atMs },
+        })),
+      )
+    const each = [
+      two({ times: 5, atMs: 9000 }, { times: 1, atMs: 100 }),
+      two({ times: 1, atMs: 50 }, { times: 2, atMs: 2100 }),
+    ]
+    const { run, emitted } = commandLine({ each })
+    await run('top --once --json')
+    expect(JSON.parse(emitted.out)).toMatchObject({ seconds: 2, running: 6, requests: 22, output_tokens: 30 })
+  })
+
   it.each(['0', '61', '1.5', 'x'])('refuses an interval of %s', async (seconds) => {
     expect(await commandLine().run(`top --interval ${seconds}`)).toBe(2)
   })

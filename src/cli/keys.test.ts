@@ -96,7 +96,7 @@ describe('keys show', () => {
 
   it('leaves out what the key does not have', async () => {
     const text = await show({})
-    expect(text).toMatch(/models +all\nexpires +never\ncreated +t0\n$/)
+    expect(text).toMatch(/models +all\naddresses +any\nexpires +never\ncreated +t0\n$/)
     expect(text).not.toMatch(/former|playground|cap/)
   })
 
@@ -107,7 +107,7 @@ describe('keys show', () => {
       ...{ playground: true, models: ['a', 'b*'], expires_at: 't8', spent: [{ name: 'day', ...amounts }] },
     })
     expect(text).toMatch(/former key +mr_wallet_old0\.\.\.old9, until t9\nof +the console's playground\n/)
-    expect(text).toMatch(/models +a,b\*\nexpires +t8\n/)
+    expect(text).toMatch(/models +a,b\*\naddresses +any\nexpires +t8\n/)
     expect(text).toMatch(/day +5\.00 +1\.00 +0\.00 +4\.00 +t1 +t2/)
   })
 })

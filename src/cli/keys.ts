@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import type { CapsView } from '../admin/keys.ts'
 import type { OperationArgs } from '../admin/operations.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { EXIT } from './cli-services.ts'
@@ -13,6 +12,7 @@ import {
 } from './command-context.ts'
 import { dayOf, formatFacts } from './format.ts'
 import { formatPeriods } from './plans.ts'
+import { addRaise, type CapOptions, capTermsOf, describeCaps, raisedLine, withCaps } from './teams.ts'
 
 export function addKeys(program: Command, context: CommandContext): void {
   const keys = program.command('keys').description('manage API keys')
@@ -53,6 +53,7 @@ function addQueries(keys: Command, context: CommandContext): void {
           ['account', `${shown.email} (${shown.account})`],
           ['state', shown.state],
           ['models', shown.models?.join(',') ?? 'all'],
+          ['addresses', shown.addresses?.join(', ') ?? 'any'],
           ['expires', shown.expires_at ?? 'never'],
           ['created', shown.created_at],
         ])
@@ -117,9 +118,10 @@ interface TermOptions {
   readonly requestsPerMinute?: number | 'none'
   readonly tokensPerMinute?: number | 'none'
   readonly concurrent?: number | 'none'
+  readonly addresses?: string
 }
 
-type CreateOptions = TermOptions & Pick<OperationArgs<'keys.create'>, 'account' | 'kind' | 'name'>
+type CreateOptions = TermOptions & Pick<OperationArgs<'keys.create'>, 'account' | 'kind' | 'name' | 'person' | 'team'>
 
 function addCreate(keys: Command, context: CommandContext): void {
   keys
@@ -132,6 +134,8 @@ function addCreate(keys: Command, context: CommandContext): void {
         .makeOptionMandatory(),
     )
     .requiredOption('--name <name>', 'name of the key')
+    .option('--person <person>', 'whose key it is, for life: a person of the account, by email or id')
+    .option('--team <team>', 'the team of the key, for life, by id')
     .option('--models <list>', 'allowed models: ids or globs, separated by commas')
     .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h)')
     .option('--cap-day <usd>', 'spend cap per day (UTC), e.g. 5.00')
@@ -139,15 +143,17 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option('--requests-per-minute <n>', 'rate limit of this key', parseCount)
     .option('--tokens-per-minute <n>', 'token limit of this key', parseCount)
     .option('--concurrent <n>', 'concurrent requests', parseCount)
-    .action(({ account, kind, name, ...options }: CreateOptions) =>
-      context.operate('keys.create', { account, kind, name, ...termsOf(options) }, (key) => ({
+    .option('--addresses <list>', 'the only client addresses: IPs or networks (10.0.0.0/8), separated by commas')
+    .action(({ account, kind, name, person, team, ...options }: CreateOptions) => {
+      const owners = { ...(person !== undefined && { person }), ...(team !== undefined && { team }) }
+      return context.operate('keys.create', { account, kind, name, ...owners, ...termsOf(options) }, (key) => ({
         before: `Created ${key.kind} key "${key.name}" (${key.id}). It is shown only once:\n`,
         data: `${key.key}\n`,
         ...(key.kind === 'builder' && {
           note: 'A builder key is paid by a subscription only, never by the wallet.\n',
         }),
-      })),
-    )
+      }))
+    })
 }
 
 function addChanges(keys: Command, context: CommandContext): void {
@@ -159,22 +165,20 @@ function addChanges(keys: Command, context: CommandContext): void {
         data: `${renamed.id} is now called "${renamed.name}".\n`,
       })),
     )
-  keys
-    .command('caps <key>')
-    .description('set spend caps per day or month (UTC), effective at once')
-    .option('--day <usd>', 'e.g. 5.00, or none')
-    .option('--month <usd>', 'e.g. 50.00, or none')
-    .action((key: string, { day, month }: { day?: string; month?: string }) => {
-      if (day === undefined && month === undefined) {
+  withCaps(keys.command('caps <key>').description('set caps of a key in periods of UTC, effective at once')).action(
+    (key: string, options: CapOptions) => {
+      const caps = capTermsOf(options)
+      if (Object.keys(caps).length === 0)
         return context.fail(
           EXIT.usage,
-          'Give --day, --month or both, in USD; none removes a cap. See: millrace keys show',
+          'Give at least one cap, such as --day 5.00; none removes it. See: millrace keys show',
         )
-      }
-      return context.operate('keys.caps', { key, ...capsOf(day, month) }, (changed) => ({
+      return context.operate('keys.caps', { key, ...caps }, (changed) => ({
         data: `"${changed.name}" (${changed.id}) may spend ${describeCaps(changed.caps)}.\n`,
       }))
-    })
+    },
+  )
+  addRaise(keys, 'key', (key, raise) => context.operate('keys.raise', { key, ...raise }, raisedLine))
   keys
     .command('change <key>')
     .description('change one or more settings of a key; the others do not change')
@@ -186,6 +190,10 @@ function addChanges(keys: Command, context: CommandContext): void {
     .option('--requests-per-minute <n>', 'rate limit of this key; or none', parseCountOrNone)
     .option('--tokens-per-minute <n>', 'token limit of this key; or none', parseCountOrNone)
     .option('--concurrent <n>', 'concurrent requests; or none', parseCountOrNone)
+    .option(
+      '--addresses <list>',
+      'the only client addresses: IPs or networks (10.0.0.0/8), separated by commas; or any',
+    )
     .action((key: string, { name, ...options }: TermOptions) => {
       const terms = { ...(name !== undefined && { name }), ...termsOf(options) }
       if (Object.keys(terms).length === 0) {
@@ -215,7 +223,7 @@ type Terms = Omit<OperationArgs<'keys.change'>, 'key' | 'name'>
 
 /** Only the given terms. */
 function termsOf(options: Omit<TermOptions, 'name'>): Terms {
-  const { models, expires, capDay, capMonth, requestsPerMinute, tokensPerMinute, concurrent } = options
+  const { models, addresses, expires, capDay, capMonth, requestsPerMinute, tokensPerMinute, concurrent } = options
   const caps = capsOf(capDay, capMonth)
   const limits = {
     ...(requestsPerMinute !== undefined && { requests_per_minute: nullIf(requestsPerMinute, 'none') }),
@@ -224,6 +232,7 @@ function termsOf(options: Omit<TermOptions, 'name'>): Terms {
   }
   return {
     ...(models !== undefined && { models: models === 'all' ? null : parseList(models) }),
+    ...(addresses !== undefined && { addresses: addresses === 'any' ? null : parseList(addresses) }),
     ...(expires !== undefined && { expires: nullIf(expires, 'never') }),
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(Object.keys(limits).length > 0 && { limits }),
@@ -237,7 +246,3 @@ const capsOf = (day: string | undefined, month: string | undefined) => ({
 
 const nullIf = <Value, Word extends string>(value: Value | Word, word: Word) =>
   value === word ? null : (value as Exclude<Value, Word>)
-
-/** `5.00 USD a day, 50.00 USD a month`, or `without a cap`. */
-const describeCaps = ({ day, month }: CapsView): string =>
-  [day && `${day} USD a day`, month && `${month} USD a month`].filter(Boolean).join(', ') || 'without a cap'

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { type CapView, describeWindows, type SubscriptionView, type WindowView } from '../admin/plans.ts'
+import type { CapView } from '../admin/caps.ts'
+import { describeWindows, type SubscriptionView, type WindowView } from '../admin/plans.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 

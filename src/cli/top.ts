@@ -40,8 +40,10 @@ function parseSeconds(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 60.')
 }
 
-/** All samples of one moment; those of several workers are added up. */
-interface Look {
+/** All samples of one moment, by worker. Each worker has a clock of its own, which starts again with its process. */
+type Look = ReadonlyMap<number, WorkerLook>
+
+interface WorkerLook {
   readonly atMs: number
   readonly samples: ReadonlyMap<string, readonly Sample[]>
 }
@@ -58,15 +60,19 @@ async function look(context: CommandContext): Promise<Look | undefined> {
   return undefined
 }
 
-function readLook(workers: readonly OfWorker<OperationValue<'metrics.read'>>[]): Look {
+const readLook = (workers: readonly OfWorker<OperationValue<'metrics.read'>>[]): Look =>
+  new Map(workers.map(({ worker, value }) => [worker, { atMs: value.at_ms, samples: readSamples(value.text) }]))
+
+function readSamples(text: string): WorkerLook['samples'] {
   const samples = new Map<string, Sample[]>()
-  for (const { value } of workers)
-    for (const line of value.text.split('\n')) {
-      const [, name, labels, number] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
-      if (name === undefined || !name.startsWith('millrace_')) continue
-      samples.set(name, [...(samples.get(name) ?? []), { labels: readLabels(labels ?? ''), value: Number(number) }])
-    }
-  return { atMs: workers[0]?.value.at_ms ?? 0, samples }
+  for (const line of text.split('\n')) {
+    const [, name, labels, number] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+    if (name === undefined || !name.startsWith('millrace_')) continue
+    const known = samples.get(name) ?? []
+    known.push({ labels: readLabels(labels ?? ''), value: Number(number) })
+    samples.set(name, known)
+  }
+  return samples
 }
 
 const readLabels = (text: string): Record<string, string> =>
@@ -79,26 +85,36 @@ const unescaped = (text: string): string =>
 
 type Wanted = (labels: Sample['labels']) => boolean
 
+/** What a worker counted between two looks. A worker that was started in between is compared from the next look on. */
+function pairsOf(before: Look, after: Look) {
+  return [...after].flatMap(([worker, now]) => {
+    const then = before.get(worker)
+    return then === undefined || then.atMs >= now.atMs ? [] : [{ then, now, seconds: (now.atMs - then.atMs) / 1000 }]
+  })
+}
+
 function compare(before: Look, after: Look) {
-  const seconds = Math.max(0.001, (after.atMs - before.atMs) / 1000)
-  const sum = ({ samples }: Look, name: string, wanted: Wanted) =>
+  const pairs = pairsOf(before, after)
+  const samplesOf = (name: string) => [...after.values()].flatMap(({ samples }) => samples.get(name) ?? [])
+  const sum = ({ samples }: WorkerLook, name: string, wanted: Wanted) =>
     (samples.get(name) ?? []).reduce((all, { labels, value }) => (wanted(labels) ? all + value : all), 0)
-  /** Of a worker that was started again in between, nothing. */
-  const rate = (name: string, wanted: Wanted = () => true) =>
-    Math.round((Math.max(0, sum(after, name, wanted) - sum(before, name, wanted)) / seconds) * 10) / 10
-  const now = (name: string) => sum(after, name, () => true)
+  const rate = (name: string, wanted: Wanted = () => true) => {
+    const rates = pairs.map(({ then, now, seconds }) =>
+      Math.max(0, (sum(now, name, wanted) - sum(then, name, wanted)) / seconds),
+    )
+    return Math.round(rates.reduce((all, each) => all + each, 0) * 10) / 10
+  }
+  const now = (name: string) => samplesOf(name).reduce((all, { value }) => all + value, 0)
   const valuesOf = (name: string, label: string) =>
-    [...new Set((after.samples.get(name) ?? []).map(({ labels }) => labels[label]!))].sort()
+    [...new Set(samplesOf(name).map(({ labels }) => labels[label]!))].sort()
   const tokens = (wanted: Wanted) => ({
     input_tokens: rate('millrace_tokens_total', (labels) => wanted(labels) && IS_INPUT.has(labels.class!)),
     output_tokens: rate('millrace_tokens_total', (labels) => wanted(labels) && labels.class === 'output'),
   })
   const failed = (labels: Sample['labels']) => labels.outcome !== 'completed'
-  const aside = new Map(
-    (after.samples.get('millrace_lanes_aside') ?? []).map(({ labels }) => [labels.lane, labels.reason]),
-  )
+  const aside = new Map(samplesOf('millrace_lanes_aside').map(({ labels }) => [labels.lane, labels.reason]))
   return {
-    seconds: Math.round(seconds * 10) / 10,
+    seconds: Math.round(Math.max(0, ...pairs.map(({ seconds }) => seconds)) * 10) / 10,
     running: now('millrace_turns_running'),
     waiting: now('millrace_queue_length'),
     holds: now('millrace_holds_open'),

@@ -16,11 +16,13 @@ interface UsageOptions extends Omit<UsageArgs, 'account'>, PageOptions {
 export function addUsage(program: Command, context: CommandContext): void {
   const usage = program
     .command('usage [account]')
-    .description('show the usage of all accounts, or of one by model, key or kind; default: the last 30 days')
+    .description(
+      'show the usage of all accounts, or of one by model, key, kind, person, team or tag; default: the last 30 days',
+    )
     .option('--from <day>', 'first day, e.g. 2027-01-01')
     .option('--to <day>', 'first day after the range; default: tomorrow')
     .option('--zone <name>', 'time zone of the days, e.g. Europe/Berlin; default: UTC')
-    .addOption(new Option('--by <part>', 'parts of an account').choices(['model', 'key', 'kind']))
+    .option('--by <part>', 'parts of an account: model, key, kind, person, team, or a tag such as tag:repo')
     .addOption(new Option('--step <step>', 'steps of --csv and --json').choices(['hour', 'day', 'month']))
     .option('--model <model>', 'only one model of an account')
     .option('--key <key>', 'only one key of an account')

@@ -1,31 +1,28 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loaded, placesOf, problemsOf } from '../../test/fixtures/config/config.ts'
-import { NOT_YET } from './checks.ts'
-import { configSchema, schemaAt } from './schema.ts'
 
 const model = (keys: string) =>
   `upstreams: [{ id: demo, wire: demo }]\nmodels: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }], ${keys} }]`
 
-describe('unsupported keys are refused by name', () => {
-  const CASES: Readonly<Record<string, readonly [yaml: string, place: string]>> = {
-    'models[].price.multipliers': [
-      model('price: { input: "1", output: "1", multipliers: { service_tier: { priority: "2" } } }'),
-      '2:146 models[0].price.multipliers',
-    ],
-  }
-
-  test.each(NOT_YET.map((row) => row.path))('%s', (path) => {
-    const [yaml, place] = CASES[path]!
-    expect(placesOf({ yaml })[0]).toBe(place)
-    expect(problemsOf({ yaml })[0]?.message).toMatch(/^this version /)
+test('multipliers are factors of values that change the price', () => {
+  const price = (multipliers: string) => model(`price: { input: "1", output: "1", multipliers: ${multipliers} }`)
+  const { config } = loaded({
+    yaml: price('{ service_tier: { priority: "2", flex: "0.5" }, inference_geo: { us: "1.1" } }'),
   })
-
-  test('every row names a key that the schema knows', () => {
-    for (const { path } of NOT_YET) {
-      const steps = path.split('.').flatMap((step) => (step.endsWith('[]') ? [step.slice(0, -2), 0] : [step]))
-      expect(schemaAt(configSchema, steps), path).toBeDefined()
-    }
+  expect(config.models[0]?.price?.multipliers).toEqual({
+    inference_geo: { us: 1_100_000n },
+    service_tier: { flex: 500_000n, priority: 2_000_000n },
   })
+  const refused = (multipliers: string) =>
+    problemsOf({ yaml: price(multipliers) }).map(({ path, message }) => `${path}: ${message}`)
+  expect(refused('{ service_tier: { default: "2" } }')).toEqual([
+    'models[0].price.multipliers.service_tier.default: default is the base price',
+  ])
+  expect(refused('{ service_tier: { Priority: "2" } }')).toEqual([
+    'models[0].price.multipliers.service_tier.Priority: this is no value of the field',
+  ])
+  expect(refused('{ service_tier: { priority: "0" } }')[0]).toMatch(/a factor from "0.000001" to "1000"/)
+  expect(placesOf({ yaml: price('{ tier: { priority: "2" } }') })[0]).toMatch(/multipliers/)
 })
 
 test('keys at their default are accepted in any spelling', () => {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { windowName } from '../catalog/catalog.ts'
 import { isGlob, matchesGlob, variantId } from '../catalog/resolve-model.ts'
@@ -111,6 +110,7 @@ export function checkReferences(tree: LocatedNode): ConfigProblem[] {
     ...takenVariants(models, idsOf('models')),
     ...unknownPlanModels(tree, models),
     ...repeatedWindows(tree),
+    ...unknownPlansSold(tree, idsOf('plans')),
     ...workersWithoutPostgres(tree),
   ]
 }
@@ -163,6 +163,22 @@ function unknownPlanModels(tree: LocatedNode, models: readonly MentionedModel[])
       const cure = near === undefined ? `Models: ${bases.join(', ') || 'none'}.` : `Did you mean ${near}?`
       return [problemAt(entry, `${JSON.stringify(entry.text)} matches no model`, cure)]
     })
+}
+
+function unknownPlansSold(tree: LocatedNode, plans: readonly Mention[]): ConfigProblem[] {
+  const known = [...new Set(plans.map((plan) => plan.text))]
+  const stripe = nodeAt(tree, ['payments', 'stripe'])
+  if (stripe === undefined) return []
+  const sold = itemsAt(stripe, 'plans', ['payments', 'stripe']).flatMap((item) => mentionIn(item, 'plan') ?? [])
+  return [
+    ...repeated(sold, (first) => `this plan is sold twice: first at ${first}`),
+    ...sold.flatMap((plan) => {
+      if (known.includes(plan.text)) return []
+      const near = nearestName(plan.text, known)
+      const cure = near === undefined ? `Plans: ${known.join(', ') || 'none'}.` : `Did you mean ${near}?`
+      return [problemAt(plan, `there is no plan ${JSON.stringify(plan.text)}`, cure)]
+    }),
+  ]
 }
 
 /** `7d` and `168h` are the same window and may not have two allowances. */
@@ -246,53 +262,4 @@ export function checkMemoryBudget(tree: LocatedNode): ConfigProblem[] {
   const cure = `Write at least ${needed} (bytes), or lower bounds.body_bytes.`
   const message = 'a body as large as bounds.body_bytes would never fit'
   return [{ place: budget.place, path: 'overload.memory_budget', message, cure }]
-}
-
-/**
- * Keys that the schema knows and this version does not support. They are refused, because ignoring them would misstate
- * timeouts, limits or prices.
- */
-export const NOT_YET: readonly {
-  /** `[]` stands for every item of a list. */
-  readonly path: string
-  /** Completes "this version …". */
-  readonly says: string
-  readonly cure: string
-}[] = [
-  {
-    path: 'models[].price.multipliers',
-    says: 'does not support price multipliers',
-    cure: 'Leave the key out, or at its default.',
-  },
-]
-
-/** Unsupported keys that are set. Keys at their default are always accepted. */
-export const checkNotYet = (tree: LocatedNode): ConfigProblem[] =>
-  NOT_YET.flatMap(({ path: pattern, says, cure }) =>
-    nodesMatching(tree, pattern)
-      .filter(({ node, path }) => !isAtDefault(path, node))
-      .map(({ node, path }) => ({ place: node.place, path: formatPath(path), message: `this version ${says}`, cure })),
-  )
-
-function isAtDefault(path: ConfigPath, node: LocatedNode): boolean {
-  const schema = schemaAt(configSchema, path)
-  const value = schema?.safeParse(plainOf(node))
-  // checkShape reports a scalar of the wrong type; a list or a map is reported here as well.
-  if (schema === undefined || !value?.success) return node.kind === 'scalar'
-  const standard = schema.safeParse(undefined)
-  return standard.success && isDeepStrictEqual(value.data, standard.data)
-}
-
-function nodesMatching(tree: LocatedNode, pattern: string): LocatedItem[] {
-  let found: LocatedItem[] = [{ node: tree, path: [] }]
-  for (const step of pattern.split('.')) {
-    const isList = step.endsWith('[]')
-    const key = isList ? step.slice(0, -2) : step
-    found = found.flatMap(({ node, path }) => {
-      if (isList) return itemsAt(node, key, path)
-      const child = childOf(node, key)
-      return child === undefined ? [] : [{ node: child, path: [...path, key] }]
-    })
-  }
-  return found
 }

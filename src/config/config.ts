@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
+import type { OidcProvider } from '../auth/oidc.ts'
 import { type Plan, planWindow, type Upstream } from '../catalog/catalog.ts'
 import { readTraits } from '../catalog/known-models.ts'
 import type { ModelDefinition } from '../catalog/load-catalog.ts'
@@ -8,7 +9,10 @@ import type { RateLimits } from '../model/caller.ts'
 import { effortOf } from '../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import type { PriceList, TokenPrices } from '../model/price.ts'
+import type { MailConfig } from '../notices/send-mail.ts'
+import type { StripeConfig } from '../payments/provider.ts'
 import { defaultDialectOf } from '../protocols/wires.ts'
+import type { ParsedPayments } from './payments-schema.ts'
 import type { configSchema } from './schema.ts'
 import { WORKERS_MAX } from './server-schema.ts'
 import type { TlsPair } from './tls.ts'
@@ -57,10 +61,15 @@ export const resolveConfig = (
       windows: windows.map(({ every, allowance }) => planWindow(every, allowance as NanoUsd)),
     }),
   ),
+  /** Undefined: nothing is paid by card. */
+  stripe: resolveStripe(parsed.payments),
   limits: resolveLimits(parsed.limits),
   routing: resolveRouting(parsed.routing),
   overload: resolveOverload(parsed.overload),
   console: { enabled: parsed.console.enabled, hosts: parsed.console.hosts, allowHttp: parsed.console.allow_http },
+  mail: parsed.mail && resolveMail(parsed.mail),
+  notices: { allowPrivateWebhooks: parsed.notices.allow_private_webhooks },
+  signIn: resolveSignIn(parsed.sign_in),
   hostedTools: parsed.hosted_tools,
   streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
   hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },
@@ -77,10 +86,29 @@ export const resolveConfig = (
   },
 })
 
+const resolveMail = ({ host, port, tls, user, password, from, reply_to }: NonNullable<Parsed['mail']>): MailConfig => ({
+  ...{ host, port, tls, user, from, replyTo: reply_to },
+  password: password === undefined ? undefined : new Secret(password),
+})
+
 function resolveWorkers({ server: { workers }, storage: { database } }: Parsed): number {
   if (workers !== 'auto') return workers
   return database.kind === 'postgres' ? Math.min(availableParallelism(), WORKERS_MAX) : 1
 }
+
+const resolveStripe = ({ stripe }: ParsedPayments): StripeConfig | undefined =>
+  stripe && {
+    secretKey: new Secret(stripe.secret_key),
+    webhookSecret: new Secret(stripe.webhook_secret),
+    apiBase: stripe.api_base,
+    terms: {
+      topUpMin: stripe.top_up_min,
+      topUpMax: stripe.top_up_max,
+      automaticTopUp: stripe.automatic_top_up,
+      renewalGraceMs: stripe.renewal_grace,
+      plans: new Map(stripe.plans.map(({ plan, price }) => [plan, price])),
+    },
+  }
 
 const resolveBounds = (bounds: Parsed['bounds']) => ({
   bodyBytesMax: bounds.body_bytes,
@@ -92,6 +120,31 @@ const resolveBounds = (bounds: Parsed['bounds']) => ({
   requestTimeoutMs: bounds.request_timeout,
   keepAliveTimeoutMs: bounds.keep_alive_timeout,
   frameBytesMax: bounds.frame_bytes,
+})
+
+const resolveSignIn = ({ password, second_factor, oidc, scim }: Parsed['sign_in']) => ({
+  password,
+  secondFactor: second_factor,
+  providers: oidc.map(
+    (provider): OidcProvider => ({
+      name: provider.name,
+      label: provider.label ?? provider.name,
+      issuer: provider.issuer,
+      clientId: provider.client_id,
+      clientSecret: provider.client_secret === undefined ? undefined : new Secret(provider.client_secret),
+      scopes: [...new Set(['openid', ...provider.scopes])],
+      groupsClaim: provider.groups_claim,
+      roles: provider.roles,
+      createsPeople: provider.create_people,
+      linksByEmail: provider.link_by_email,
+      trustsEmail: provider.trust_email,
+      emailDomains: provider.email_domains,
+      disablesRemoved: provider.disable_removed,
+      secondFactor: provider.second_factor,
+      strongAcr: provider.strong_acr,
+    }),
+  ),
+  scimRoles: scim.roles,
 })
 
 /** `memoryBytes`: undefined derives it from the memory of the process. `loopDelayMs`: undefined sets no limit. */
@@ -177,10 +230,19 @@ const resolveModel = (model: ParsedModel): ModelDefinition => ({
   })),
 })
 
-function resolvePrice(price: Omit<NonNullable<ParsedModel['price']>, 'multipliers'>): PriceList {
+function resolvePrice(price: NonNullable<ParsedModel['price']>): PriceList {
   const tiers = price.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...resolveTokenPrices(tier) }))
   tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens)
-  return { ...resolveTokenPrices(price), perRequest: price.per_request, tiers }
+  const set = Object.entries(price.multipliers).filter(([, factors]) => Object.keys(factors ?? {}).length > 0)
+  return {
+    ...{ ...resolveTokenPrices(price), perRequest: price.per_request, tiers },
+    // Sorted, so that the same price is the same version.
+    ...(set.length > 0 && {
+      multipliers: Object.fromEntries(
+        set.sort().map(([field, factors]) => [field, Object.fromEntries(Object.entries(factors ?? {}).sort())]),
+      ),
+    }),
+  }
 }
 
 interface ParsedTokenPrices {

@@ -19,8 +19,8 @@ test('every commented key of the template is valid', () => {
     .replace(/^# (?=( {2})*[a-z_]+:( |$)|( {2})+- )/gm, '')
     .replace(/^( +)# /gm, '$1')
     .replace(/^ *(Providers|Other|Built|To print|# How).*\n/gm, '')
-  expect(yaml.match(/^[a-z_]+:/gm)).toHaveLength(13)
-  const environment = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c' }
+  expect(yaml.match(/^[a-z_]+:/gm)).toHaveLength(15)
+  const environment = { OPENAI_API_KEY: 'a', SMTP_PASSWORD: 'd', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c' }
   const { cert, key } = createCertificate('llm.example')
   const files = { '/srv/cert.pem': cert, '/srv/key.pem': key }
   const problems = problemsOf({ yaml, environment, files })

@@ -120,6 +120,18 @@ models:
 #   hosts: [millrace.internal]   # additional host names; that of server.public_url is included
 #   allow_http: false            # true: allows sign-in over plain HTTP from other machines
 
+# mail:                          # notices and invitations by mail; millrace mail test --to you@example.com
+#   host: smtp.example.com
+#   port: 587
+#   tls: starttls                # or tls, or none
+#   user: millrace
+#   password: "\${SMTP_PASSWORD}"
+#   from: Millrace <millrace@example.com>
+#   reply_to: null
+
+# notices:
+#   allow_private_webhooks: false
+
 # bounds:
 #   body_bytes: 32MiB
 #   expansion_ratio: 100

@@ -91,6 +91,14 @@ describe('an invalid configuration is reported with its place', () => {
       'without /v1',
     ],
     [
+      'a public address below a path of ours',
+      'server: { public_url: "https://a.b/x/console/" }',
+      'server.public_url',
+      '"https://a.b/x/console/"',
+      'expected an address',
+      'without /v1, /admin, /scim, /console or /docs in its path',
+    ],
+    [
       'two upstreams of one id',
       `upstreams:\n  - { id: demo, wire: demo }\n  - { id: demo, wire: demo }\n`,
       'upstreams[1].id',

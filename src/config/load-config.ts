@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
-import { checkMemoryBudget, checkNotYet, checkReferences, checkShape } from './checks.ts'
+import type { ManagedEntry } from '../contract/managed.ts'
+import { checkMemoryBudget, checkReferences, checkShape } from './checks.ts'
 import { type Config, resolveConfig } from './config.ts'
 import {
   DEFAULT_CONFIG,
@@ -13,6 +14,7 @@ import {
 } from './files.ts'
 import { expandImports, type ImportReport, lockPathOf } from './imports.ts'
 import { mergeIncludes } from './include.ts'
+import { addManaged, ofManaged, ownersOf } from './managed.ts'
 import { applyOverrides, type ConfigFlags, originsOf } from './overrides.ts'
 import {
   hideCredentials,
@@ -56,6 +58,8 @@ export interface LoadedConfig {
   readonly imports: (ImportReport & { readonly lockPath: string | undefined }) | undefined
   /** Where a credential is written out instead of being named. */
   readonly writtenCredentials: readonly Place[]
+  /** Where the file has the upstreams, models and plans that it names, by `managedKey`. */
+  readonly owners: ReadonlyMap<string, string>
 }
 
 export type ConfigOutcome =
@@ -70,11 +74,13 @@ export type ConfigOutcome =
 
 interface LoadOptions {
   /** `catalogue`: imports as if they were pinned now. */
-  readonly pins: 'locked' | 'catalogue'
+  readonly pins?: 'locked' | 'catalogue'
+  /** What operators manage beside the file. */
+  readonly managed?: readonly ManagedEntry[]
 }
 
 /** Flag over variable over file over default; all problems are reported at once. */
-export function loadConfig(sources: ConfigSources, { pins }: LoadOptions = { pins: 'locked' }): ConfigOutcome {
+export function loadConfig(sources: ConfigSources, { pins = 'locked', managed = [] }: LoadOptions = {}): ConfigOutcome {
   const { environment, cwd, flags } = sources
   const found = findConfigFile({ ...sources, named: flags.config })
   const origin: ConfigOrigin =
@@ -103,24 +109,50 @@ export function loadConfig(sources: ConfigSources, { pins }: LoadOptions = { pin
   const tls = readTls({ readFile, readSecret, cwd }, tree)
   const lockPath = configPath === undefined ? undefined : lockPathOf(configPath)
   const imported = expandImports({ readFile, lockPath, pins }, tree)
+  const origins = originsOf(tree)
+  const owners = ownersOf(tree, cwd)
+  addManaged(tree, managed, owners)
   const all = [
     ...[...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree)],
-    ...[...checkMemoryBudget(tree), ...checkNotYet(tree), ...tls.problems, ...imported.problems],
+    ...[...checkMemoryBudget(tree), ...tls.problems, ...imported.problems],
   ]
   const configured = nodeAt(tree, ['storage', 'data'])
   const named = configured?.kind === 'scalar' && typeof configured.value === 'string' ? configured.value : ''
   const data = dataOf(named === '' ? undefined : named)
   if (data === undefined) all.push(NO_DATA_FOLDER)
   if (all.length > 0 || data === undefined)
-    return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin, data }
+    return {
+      ...{ kind: 'invalid', origin, data },
+      problems: sortProblems(withoutEchoes(all)).map(ofManaged).map(withoutCredentials),
+    }
   const config = resolveConfig(configSchema.parse(plainOf(tree)), data, tls.pair, imported.report?.origins)
-  const origins = originsOf(tree)
   return {
-    ...{ kind: 'loaded', config, origin, origins, writtenCredentials },
+    ...{ kind: 'loaded', config, origin, origins, writtenCredentials, owners },
     files: [...files],
     secretFiles: [...secretFiles],
     imports: imported.report && { ...imported.report, lockPath },
   }
+}
+
+/** A part of a configuration, as a value. Its references are replaced; its content is not checked. */
+export function readFragment(
+  { environment, readFile, cwd }: Pick<ConfigSources, 'environment' | 'readFile' | 'cwd'>,
+  named: string,
+):
+  | { readonly kind: 'read'; readonly value: unknown }
+  | { readonly kind: 'invalid'; readonly lines: readonly string[] } {
+  const path = resolve(cwd, named)
+  const file = readFile(path)
+  if (file.kind !== 'text') {
+    const why = file.kind === 'missing' ? 'There is no such file' : `This file cannot be read: ${file.reason}`
+    return { kind: 'invalid', lines: [`${path}: ${why}.`] }
+  }
+  const parsed = parseYaml(file.text, path)
+  const { tree, problems } = interpolate({ environment, readFile, folder: dirname(path) }, parsed.tree)
+  const all = [...parsed.problems, ...problems]
+  if (all.length > 0)
+    return { kind: 'invalid', lines: all.map(withoutCredentials).flatMap((problem) => formatProblem(problem, cwd)) }
+  return { kind: 'read', value: plainOf(tree) }
 }
 
 interface TreeSources extends ConfigSources {
@@ -290,8 +322,12 @@ export const configSources = (context: SettingsContext, flags: ConfigFlags): Con
 })
 
 /** The configuration of a command line, or its problems in the format of `millrace check`. */
-export function loadSettings(context: SettingsContext, flags: ConfigFlags): SettingsOutcome {
-  const outcome = loadConfig(configSources(context, flags))
+export function loadSettings(
+  context: SettingsContext,
+  flags: ConfigFlags,
+  managed: readonly ManagedEntry[] = [],
+): SettingsOutcome {
+  const outcome = loadConfig(configSources(context, flags), { managed })
   if (outcome.kind === 'loaded') return { kind: 'loaded', settings: outcome }
   const message = outcome.problems.flatMap((problem) => formatProblem(problem, context.cwd)).join('\n')
   return { kind: 'invalid', data: outcome.data, message }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { EffortSpelling } from '../model/effort.ts'
+import { BASE_VALUES, PRICED_VALUE } from '../model/price.ts'
 import { CHAT_FIELDS } from '../protocols/chat/parse-request.ts'
 import { mayBePassedOn } from '../protocols/fields/read-fields.ts'
 import { RESPONSES_FIELDS } from '../protocols/responses/fields.ts'
@@ -41,21 +42,42 @@ const tierSchema = section('Prices of requests whose whole input exceeds a thres
   ...tokenPrices,
 }).superRefine(checkCacheWritePrice)
 
+const factors = (description: string) =>
+  z.record(z.string(), factor('Factor for the prices of tokens.')).meta({ description }).optional()
+
 const pricesSchema = {
   ...tokenPrices,
   per_request: usd('Fixed price per request', '1000').prefault('0'),
   tiers: list('Prices of long requests.', tierSchema),
+  multipliers: section('Values of request fields that change the prices of tokens.', {
+    service_tier: factors('By service tier, such as { flex: "0.5", priority: "2" }.'),
+    speed: factors('By speed, such as { fast: "6" } of Anthropic.'),
+    inference_geo: factors('By the region where the model runs, such as { us: "1.1" } of Anthropic.'),
+  }).prefault({}),
 }
 
-const priceSchema = section('What the model costs. A model without a price cannot be called; free is written "0".', {
-  ...pricesSchema,
-  multipliers: z
-    .record(z.string(), z.record(z.string(), factor('Factor for the price.')))
-    .meta({ description: 'Field values that change the price, e.g. service_tier: { priority: "2.0" }.' })
-    .prefault({}),
-})
+const priceSchema = section(
+  'What the model costs. A model without a price cannot be called; free is written "0".',
+  pricesSchema,
+)
   .superRefine(checkCacheWritePrice)
   .superRefine(checkTiers)
+  .superRefine(checkMultipliers)
+
+function checkMultipliers(
+  { multipliers }: { readonly multipliers: Readonly<Partial<Record<string, Readonly<Record<string, bigint>>>>> },
+  context: z.RefinementCtx,
+): void {
+  for (const [field, factors = {}] of Object.entries(multipliers))
+    for (const value of Object.keys(factors)) {
+      const path = ['multipliers', field, value]
+      const refuse = (message: string, cure: string) =>
+        context.addIssue({ code: 'custom', path, message, params: { cure, whole: true } })
+      if (BASE_VALUES.has(value)) refuse(`${value} is the base price`, 'Remove it.')
+      else if (!PRICED_VALUE.test(value))
+        refuse('this is no value of the field', 'Use small letters, digits, dots, - and _, up to 40 of them.')
+    }
+}
 
 function checkTiers(
   { tiers }: { readonly tiers: readonly { readonly above_input_tokens: number }[] },
@@ -122,6 +144,7 @@ const costSchema = section(
 )
   .superRefine(checkCacheWritePrice)
   .superRefine(checkTiers)
+  .superRefine(checkMultipliers)
 
 const laneSchema = section('One way to run the model.', {
   upstream: identifier('The id of an upstream.'),

@@ -273,7 +273,15 @@ export function treeOf(value: unknown, place: Place): LocatedNode {
   return { kind: 'scalar', place, value: value as LocatedScalar['value'], source: String(value) }
 }
 
-const SECRET_KEYS: ReadonlySet<string | number> = new Set(['api_key', 'secret_key', 'database', 'headers'])
+const SECRET_KEYS: ReadonlySet<string | number> = new Set([
+  'api_key',
+  'client_secret',
+  'password',
+  'secret_key',
+  'webhook_secret',
+  'database',
+  'headers',
+])
 
 /** Whether the value may be a credential, which no message quotes. */
 export const isSecretPath = (path: ConfigPath): boolean => path.some((step) => SECRET_KEYS.has(step))

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Cycle } from '../model/allowance.ts'
+import { mailSchema, noticesSchema } from './mail-schema.ts'
 import { importSchema, modelGlob, modelSchema } from './model-schema.ts'
+import { paymentsSchema } from './payments-schema.ts'
 import type { ConfigPath } from './problem.ts'
 import {
   choice,
@@ -29,6 +31,7 @@ import {
   serverSchema,
   storageSchema,
 } from './server-schema.ts'
+import { signInSchema } from './sign-in-schema.ts'
 import { identifier, upstreamSchema } from './upstream-schema.ts'
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
@@ -195,10 +198,14 @@ export const configSchema = section('Configuration of Millrace.', {
     importSchema,
   ),
   plans: list('Builder subscriptions.', planSchema),
+  payments: paymentsSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   routing: routingSchema.prefault({}),
   overload: overloadSchema.prefault({}),
   console: consoleSchema.prefault({}),
+  mail: mailSchema.optional(),
+  notices: noticesSchema.prefault({}),
+  sign_in: signInSchema.prefault({}),
   hosted_tools: choice(
     'Tools that only a provider can run. ignore: dropped and named in a header. reject: declaring one is an error.',
     ['ignore', 'reject'],

@@ -34,10 +34,15 @@ export const serverSchema = section('Where the server listens, and which clients
       key: text('File with its private key in PEM, without a passphrase; relative to this file.'),
     },
   ).optional(),
-  public_url: optionalText('Public URL of this server, without /v1; null: derived from host and port.', (url) =>
-    isWebUrl(url) && !/\/v1\/?$/.test(url)
-      ? read(url.replace(/\/+$/, ''))
-      : wrong('an address such as https://llm.example.com', 'http or https, without /v1, query or password.'),
+  public_url: optionalText(
+    'Public URL of this server, without /v1; null: derived from host and port. It may have a path, as https://example.com/llm: requests are served with and without it.',
+    (url) =>
+      isWebUrl(url) && !OWN_PATHS.test(new URL(url).pathname)
+        ? read(url.replace(/\/+$/, ''))
+        : wrong(
+            'an address such as https://llm.example.com',
+            'http or https, without query or password, and without /v1, /admin, /scim, /console or /docs in its path.',
+          ),
   ).prefault(null),
   metrics_host: text('Address of /metrics.', {
     pattern: HOST,
@@ -100,6 +105,9 @@ export const drainSchema = section('Graceful shutdown after SIGTERM.', {
     '10m',
   ]).prefault('0s'),
 })
+
+/** A path prefix like one of ours would hide it. */
+const OWN_PATHS = /\/(v1|admin|scim|console|docs|schema|healthz|readyz|openapi\.json)(\/|$)/
 
 function isWebUrl(written: string): boolean {
   if (!URL.canParse(written)) return false

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { CAP_NAMES } from '../model/allowance.ts'
+import { caps, raiseBody } from './caps.ts'
 import { creditBody } from './operate.ts'
 import { createKeyBody } from './owner.ts'
 import { role } from './people.ts'
-import { email, named } from './values.ts'
+import { email, line, named } from './values.ts'
 
 /** A span such as `30d` would be another day with each run. */
 const day = z
@@ -10,7 +12,28 @@ const day = z
   .max(40)
   .regex(/^\d{4}-\d{2}-\d{2}/, 'must be a date, such as 2027-01-31')
 
-const personEntry = z.strictObject({ email, role: role.default('owner'), disabled: z.boolean().optional() })
+const raiseEntry = raiseBody.extend({ until: day })
+
+/** Absent caps stay as they are; null removes one. */
+const capTerms = {
+  caps: caps.optional(),
+  raises: z
+    .array(raiseEntry)
+    .max(CAP_NAMES.length)
+    .refine((raises) => new Set(raises.map(({ cap }) => cap)).size === raises.length, 'a cap has one raise at a time')
+    .optional(),
+}
+
+/** Without a role, that of a person who has signed up stays, and a new one becomes an owner. */
+const personEntry = z.strictObject({ email, role: role.optional(), disabled: z.boolean().optional(), ...capTerms })
+
+/** A team of the account with this id, else the one with this name, else a new one. */
+const teamEntry = z.strictObject({
+  id: named.optional(),
+  name: line(100),
+  archived: z.boolean().optional(),
+  ...capTerms,
+})
 
 /**
  * A key of the account with this id, else the one with this name, else a new one. Absent terms stay as they are; null removes
@@ -20,6 +43,7 @@ const keyEntry = createKeyBody.extend({
   id: named.optional(),
   expires: day.nullable().optional(),
   disabled: z.boolean().optional(),
+  raises: capTerms.raises,
 })
 
 /** Reports the second of two entries that mean the same thing. */
@@ -56,6 +80,13 @@ const accountEntry = z
       .max(ENTRIES_MAX)
       .superRefine(withoutRepeats((person) => person.email, 'email'))
       .optional(),
+    teams: z
+      .array(teamEntry)
+      .max(ENTRIES_MAX)
+      .superRefine(withoutRepeats(({ id, name }) => id ?? name, 'name'))
+      .optional(),
+    /** Of keys that are created without caps. */
+    new_key_caps: caps.optional(),
     keys: z
       .array(keyEntry)
       .max(ENTRIES_MAX)
@@ -101,6 +132,8 @@ export const applyBody = z.strictObject({
   expect: z.string().max(100).optional(),
 })
 
+const aboutEntry = z.strictObject({ path: z.array(z.union([z.string(), z.int()])), message: z.string() })
+
 export const applied = z.strictObject({
   /** Names the list of changes. */
   plan: z.string(),
@@ -112,7 +145,9 @@ export const applied = z.strictObject({
     }),
   ),
   /** What is wrong with the entries. With one of them nothing is changed. */
-  problems: z.array(z.strictObject({ path: z.array(z.union([z.string(), z.int()])), message: z.string() })),
+  problems: z.array(aboutEntry),
+  /** What of the entries is left out. */
+  warnings: z.array(aboutEntry),
   /** How many of the changes were made: all, or those before the failure. */
   done: z.int().nonnegative(),
   failure: z.strictObject({ account: z.string(), what: z.string(), message: z.string() }).nullable(),

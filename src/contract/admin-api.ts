@@ -1,147 +1,43 @@
 import { z } from 'zod'
 import { applied, applyBody } from './accounts-file.ts'
-import { type AdminScope, adminKeyItem, createAdminKeyBody, madeAdminKey, revokedAdminKey } from './admin-keys.ts'
+import { adminKeyItem, createAdminKeyBody, madeAdminKey, revokedAdminKey } from './admin-keys.ts'
+import { type AnyAdminRoute, file, mutation, query } from './admin-route.ts'
+import {
+  accountDetail,
+  apiKey,
+  invitation,
+  listedAccount,
+  madeApiKey,
+  member,
+  moved,
+  newKeyCaps,
+  ofAnyAccount,
+  person,
+  subscription,
+  walletBalance,
+  walletEntry,
+} from './admin-views.ts'
+import { capStatus, caps, raiseBody, raised } from './caps.ts'
+import {
+  foundModels,
+  historyQuery,
+  managedAnswer,
+  managedChange,
+  managedHistory,
+  previewBody,
+  pricePreview,
+  providerBody,
+  testBody,
+  testedModel,
+} from './managed.ts'
+import * as notices from './notices.ts'
 import * as operate from './operate.ts'
+import * as reports from './operator-reports.ts'
 import * as owner from './owner.ts'
-import { auditItem, auditQuery, role } from './people.ts'
-import { count, keyKind, moment, money, named, nothing, pageOf, pageQuery, time, timeOrNull } from './values.ts'
-
-/** A file, which has no schema. */
-const FILE = z.string()
-
-const ofAnyAccount = { account: named.optional() }
-
-const limits = z.strictObject({
-  requests_per_minute: count.optional(),
-  tokens_per_minute: count.optional(),
-  concurrent: count.optional(),
-})
-
-/** An API key as operators see it. */
-const apiKey = z.strictObject({
-  id: z.string(),
-  account: z.string(),
-  email: z.string(),
-  kind: keyKind,
-  name: z.string(),
-  shown: z.string(),
-  state: owner.keyItem.shape.state,
-  playground: z.boolean(),
-  models: z.array(z.string()).nullable(),
-  limits,
-  caps: z.strictObject({ day: money.optional(), month: money.optional() }),
-  expires_at: timeOrNull,
-  created_at: time,
-  former: owner.keyItem.shape.former,
-})
-
-/** The secret is returned once and stored nowhere. */
-const madeApiKey = z.strictObject({ key: apiKey, secret: z.string() })
-
-const person = z.strictObject({
-  id: z.string(),
-  email: z.string(),
-  role,
-  account: z.string().nullable(),
-  created_at: time,
-  disabled_at: timeOrNull,
-})
-
-const invitation = z.strictObject({
-  ...operate.invited.shape,
-  email: z.string().nullable(),
-  role,
-  account: z.string().nullable(),
-  resets: z.boolean(),
-})
-
-const walletBalance = z.strictObject({
-  account: z.string(),
-  email: z.string(),
-  currency: z.literal('USD'),
-  ...owner.wallet.shape,
-})
-
-/** `repeated`: the reference was known with this amount, so no money was moved. */
-const moved = z.strictObject({
-  account: z.string(),
-  email: z.string(),
-  amount: money,
-  ref: z.string(),
-  reason: z.string(),
-  repeated: z.boolean(),
-  ...owner.wallet.shape,
-})
-
-const walletEntry = z.strictObject({ kind: z.string(), amount: money, ref: z.string(), reason: z.string(), at: time })
-
-const subscription = z.strictObject({
-  account: z.string(),
-  email: z.string(),
-  ...owner.planAnswer.pick({ state: true, plan: true, since: true, until: true, billing_day: true }).shape,
-  windows: z.array(owner.window.omit({ id: true, requests: true })),
-})
-
-/** Null: the key lacks the scope that the part needs by itself. */
-const guardedParts = { wallet: owner.wallet.nullable() }
-const listedAccount = operate.accountItem.extend(guardedParts)
-const accountDetail = operate.accountDetail.extend({
-  ...guardedParts,
-  subscription: operate.accountDetail.shape.subscription.nullable(),
-  members: operate.accountDetail.shape.members.nullable(),
-})
-
-/** An example of a request, which a test sends to a server. Ids in the path are not part of it. */
-interface Example<Query extends z.ZodType, Body extends z.ZodType> {
-  readonly query?: z.input<Query>
-  readonly body?: z.input<Body>
-}
-
-/**
- * A route of the management API, relative to `/admin/v1`; `:name` in its path is an id, or an email where an account is named.
- * `any`: every valid admin key may call it.
- */
-export interface AdminRoute<Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType> {
-  readonly scope: AdminScope | 'any'
-  /** Begins with a verb. */
-  readonly summary: string
-  readonly query: Query
-  readonly body: Body
-  readonly answer: Answer
-  readonly example: Example<Query, Body>
-  /** The media type of an answer that is a file. */
-  readonly file?: 'text/csv' | 'application/jsonl'
-}
-
-export type AnyAdminRoute = AdminRoute<z.ZodType, z.ZodType, z.ZodType>
-
-const query = <Query extends z.ZodType, Answer extends z.ZodType>(
-  scope: AdminScope | 'any',
-  summary: string,
-  querySchema: Query,
-  answer: Answer,
-  example: z.input<Query>,
-): AdminRoute<Query, typeof nothing, Answer> => ({
-  ...{ scope, summary, query: querySchema, body: nothing, answer, example: { query: example } },
-})
-
-const mutation = <Body extends z.ZodType, Answer extends z.ZodType>(
-  scope: AdminScope,
-  summary: string,
-  body: Body,
-  answer: Answer,
-  example: z.input<Body>,
-): AdminRoute<typeof nothing, Body, Answer> => ({
-  ...{ scope, summary, query: nothing, body, answer, example: { body: example } },
-})
-
-const file = <Query extends z.ZodType>(
-  scope: AdminScope,
-  type: 'text/csv' | 'application/jsonl',
-  summary: string,
-  querySchema: Query,
-  example: z.input<Query>,
-) => ({ ...query(scope, summary, querySchema, FILE, example), file: type })
+import { accountPayment, paymentItem, paymentsQuery, reconcileBody, reconciliation } from './payments.ts'
+import { auditExportQuery, auditItem, operatorAuditQuery } from './people.ts'
+import { changeTeamBody, createTeamBody, teamItem } from './teams.ts'
+import { count, moment, named, nothing, pageOf, pageQuery } from './values.ts'
 
 const FEBRUARY = { from: '2026-02-01', to: '2026-03-01' }
 const BY_MODEL = { ...FEBRUARY, zone: 'Europe/Berlin', step: 'day', by: 'model' } as const
@@ -209,6 +105,79 @@ export const ADMIN_API = {
     person,
     {},
   ),
+  'POST /people/:person/remove-factors': mutation(
+    'people:write',
+    'Remove the authenticator app, passkeys and recovery codes of a person who has lost them. For operators the key needs the scope admin',
+    nothing,
+    z.strictObject({ id: z.string(), email: z.string(), authenticator_app: z.boolean(), passkeys: count }),
+    {},
+  ),
+
+  'GET /people/:person': query(
+    'people:read',
+    'Show a person of an account, and what is left of their caps across all of their keys',
+    nothing,
+    member,
+    {},
+  ),
+  'PATCH /people/:person/caps': mutation(
+    'people:write',
+    'Change caps of a person across all of their keys. Absent caps stay; null removes one',
+    caps,
+    member,
+    { day: '5.00', requests_day: 1000 },
+  ),
+  'POST /people/:person/raise': mutation(
+    'people:write',
+    'Raise a cap of a person until an end, after which it is as before. Changing it ends the raise',
+    raiseBody,
+    raised,
+    { cap: 'day', to: '20.00', until: '12h' },
+  ),
+
+  'GET /accounts/:account/teams': query(
+    'keys:read',
+    'List the teams of an account with their budgets, oldest first, archived ones included',
+    pageQuery,
+    pageOf(teamItem),
+    {},
+  ),
+  'POST /accounts/:account/teams': mutation(
+    'keys:write',
+    'Create a team, whose keys share its budgets inside the wallet or plan of the account',
+    createTeamBody,
+    teamItem,
+    { name: 'Research', caps: { month: '500.00' } },
+  ),
+  'GET /teams/:team': query('keys:read', 'Show a team, and what is left of its budgets', nothing, teamItem, {}),
+  'PATCH /teams/:team': mutation(
+    'keys:write',
+    'Change budgets of a team, its name, or archive it. Absent terms stay',
+    changeTeamBody,
+    teamItem,
+    { caps: { week: '100.00', quarter: null } },
+  ),
+  'POST /teams/:team/raise': mutation(
+    'keys:write',
+    'Raise a budget of a team until an end, after which it is as before. Changing it ends the raise',
+    raiseBody,
+    raised,
+    { cap: 'month', to: '800.00', until: '7d' },
+  ),
+  'GET /accounts/:account/new-key-caps': query(
+    'keys:read',
+    'Show the caps that new keys of an account get',
+    nothing,
+    newKeyCaps,
+    {},
+  ),
+  'PATCH /accounts/:account/new-key-caps': mutation(
+    'keys:write',
+    'Change the caps that new keys of an account get. Keys that exist stay as they are',
+    caps,
+    newKeyCaps,
+    { month: '50.00' },
+  ),
 
   'GET /keys': query(
     'keys:read',
@@ -228,7 +197,7 @@ export const ADMIN_API = {
     'keys:read',
     'Show an API key, and what is left of its spend caps',
     nothing,
-    apiKey.extend({ spent: owner.keyItem.shape.caps }),
+    apiKey.extend({ spent: z.array(capStatus) }),
     {},
   ),
   'PATCH /keys/:key': mutation(
@@ -237,6 +206,13 @@ export const ADMIN_API = {
     owner.changeKeyBody,
     apiKey,
     { name: 'CI nightly', limits: { requests_per_minute: 60 } },
+  ),
+  'POST /keys/:key/raise': mutation(
+    'keys:write',
+    'Raise a cap of an API key until an end, after which it is as before. Changing it ends the raise',
+    raiseBody,
+    raised,
+    { cap: 'month', to: '100.00', until: '7d' },
   ),
   'POST /keys/:key/rotate': mutation(
     'keys:write',
@@ -290,11 +266,110 @@ export const ADMIN_API = {
     moved,
     { ...MOVE, amount: '0.50', ref: 'fix-4711', direction: 'take' },
   ),
+  'GET /accounts/:account/payments': query(
+    'wallet:read',
+    'List the payments by card of an account, newest first',
+    pageQuery,
+    pageOf(paymentItem),
+    {},
+  ),
+  'GET /payments': query(
+    'wallet:read',
+    'List the payments by card of all accounts, newest first; owed: only those of which money is missing',
+    paymentsQuery,
+    pageOf(accountPayment),
+    { owed: 'true' },
+  ),
+  'POST /payments/reconcile': mutation(
+    'wallet:write',
+    'Compare the payments of the last days with the provider, and credit what was missed',
+    reconcileBody,
+    reconciliation,
+    { days: 7 },
+  ),
   'GET /funding-requests': query(
     'wallet:read',
     'List open funding requests, oldest first',
     pageQuery,
     pageOf(operate.accountFundingRequest),
+    {},
+  ),
+
+  'GET /notices': query(
+    'notices:read',
+    'List the notices of an account, newest first; without an account, those that operators are told',
+    pageQuery.extend(ofAnyAccount),
+    pageOf(notices.noticeItem),
+    { limit: 20 },
+  ),
+  'GET /accounts/:account/notice-settings': query(
+    'notices:read',
+    'Show below which balance an account is told',
+    nothing,
+    notices.accountNoticeSettings,
+    {},
+  ),
+  'PATCH /accounts/:account/notice-settings': mutation(
+    'notices:write',
+    'Change below which balance an account is told. Null: never',
+    notices.changeSettingsBody,
+    notices.accountNoticeSettings,
+    { low_balance: '10.00' },
+  ),
+  'GET /webhooks': query(
+    'notices:read',
+    'List the webhooks of an account, oldest first; without an account, those of operators',
+    z.strictObject(ofAnyAccount),
+    notices.webhookItems,
+    { account: 'ann@example.com' },
+  ),
+  'POST /webhooks': mutation(
+    'notices:write',
+    'Add a webhook of an account, or of operators. The answer has its secret once',
+    notices.addWebhookBody.extend(ofAnyAccount),
+    notices.madeWebhook,
+    { account: 'ann@example.com', url: 'https://hooks.example.com/millrace', events: ['balance.low', 'cap.reached'] },
+  ),
+  'PATCH /webhooks/:webhook': mutation(
+    'notices:write',
+    'Choose the events of a webhook, or switch it on or off. Absent terms stay',
+    notices.changeWebhookBody,
+    notices.webhookItem,
+    { enabled: true },
+  ),
+  'POST /webhooks/:webhook/rotate': mutation(
+    'notices:write',
+    'Give a webhook a new secret. For a day, messages are signed with both. The answer has it once',
+    nothing,
+    notices.madeWebhook,
+    {},
+  ),
+  'POST /webhooks/:webhook/test': mutation(
+    'notices:write',
+    'Send a message of the type `test` to a webhook',
+    nothing,
+    notices.deliveryItem,
+    {},
+  ),
+  'GET /webhooks/:webhook/deliveries': query(
+    'notices:read',
+    'List the deliveries to a webhook, newest first',
+    pageQuery,
+    pageOf(notices.deliveryItem),
+    { limit: 20 },
+  ),
+  'POST /webhooks/:webhook/deliveries/:delivery/resend': mutation(
+    'notices:write',
+    'Send a delivery again, with the same `webhook-id`',
+    nothing,
+    notices.deliveryItem,
+    {},
+  ),
+  'POST /webhooks/:webhook/remove': mutation(
+    'notices:write',
+    'Remove a webhook and its deliveries',
+    nothing,
+    z.strictObject({ id: z.string() }),
     {},
   ),
 
@@ -339,7 +414,7 @@ export const ADMIN_API = {
 
   'GET /accounts/:account/usage': query(
     'usage:read',
-    'Report the usage of an account by model, key or kind',
+    'Report the usage of an account by model, key, kind, person, team or tag',
     owner.usageQuery,
     owner.usageAnswer,
     BY_MODEL,
@@ -350,6 +425,49 @@ export const ADMIN_API = {
     'Export the usage of an account',
     owner.usageQuery,
     BY_MODEL,
+  ),
+
+  'GET /accounts/:account/invoice': query(
+    'wallet:read',
+    'Show what an account was charged in a month or in days, by day and model, with credits and balances',
+    reports.invoiceQuery,
+    reports.invoiceAnswer,
+    { month: '2026-02', zone: 'Europe/Berlin' },
+  ),
+  'GET /accounts/:account/invoice.csv': file(
+    'wallet:read',
+    'text/csv',
+    'Export the same as CSV',
+    reports.invoiceQuery,
+    { month: '2026-02' },
+  ),
+  'GET /served': query(
+    'usage:read',
+    'Report revenue, provider cost, margin, errors and latency of the whole server',
+    reports.servedQuery,
+    reports.servedAnswer,
+    { ...FEBRUARY, zone: 'Europe/Berlin', step: 'day' },
+  ),
+  'GET /lanes/calls': query(
+    'usage:read',
+    'Report success, latency and the last error of each lane in the last hour and day',
+    nothing,
+    reports.laneCallsAnswer,
+    {},
+  ),
+  'GET /requests': query(
+    'requests:read',
+    'List the requests of all accounts, newest first, never their contents',
+    reports.allRequestsQuery,
+    reports.allRequestsPage,
+    { status: 'ok', limit: 20 },
+  ),
+  'GET /requests.csv': file(
+    'requests:read',
+    'text/csv',
+    'Export the requests of all accounts',
+    reports.allRequestsExportQuery,
+    { status: 'ok' },
   ),
 
   'GET /accounts/:account/requests': query(
@@ -374,7 +492,75 @@ export const ADMIN_API = {
     {},
   ),
 
-  'GET /audit': query('audit:read', 'List the audit log, newest first', auditQuery, pageOf(auditItem), { limit: 20 }),
+  'GET /managed': query(
+    'catalog:read',
+    'List the upstreams, models and plans that are managed beside the configuration file, and the names that the file has',
+    nothing,
+    managedAnswer,
+    {},
+  ),
+  'POST /managed': mutation(
+    'catalog:write',
+    'Change managed upstreams, models, plans and prices as a whole. Entries have the shape of the configuration file; the file decides about the names that it has',
+    managedChange,
+    managedAnswer,
+    {
+      upstreams: [{ id: 'sandbox', wire: 'demo' }],
+      models: [
+        {
+          id: 'sandbox-1',
+          context_tokens: 128_000,
+          max_output_tokens: 8192,
+          price: { input: '0.10', output: '0.40' },
+          lanes: [{ upstream: 'sandbox', model: 'demo' }],
+        },
+      ],
+    },
+  ),
+  'GET /managed/history': query(
+    'catalog:read',
+    'List the versions of a managed entry, newest first; of a model with its prices',
+    historyQuery,
+    managedHistory,
+    { kind: 'model', name: 'sandbox-1' },
+  ),
+  'GET /managed.yaml': file(
+    'catalog:read',
+    'application/yaml',
+    'Export the managed entries as a part of the configuration file, with variables for secrets',
+    nothing,
+    {},
+  ),
+  'POST /managed/preview': mutation(
+    'usage:read',
+    'Show what the requests of a model in the last 30 days would have cost at another price, by account. It changes nothing',
+    previewBody,
+    pricePreview,
+    { model: 'demo', price: { input: '0.20', output: '0.80' } },
+  ),
+  'POST /managed/models': mutation(
+    'catalog:write',
+    'Ask a provider, which need not be saved, for its models, and propose entries from known facts. It changes nothing',
+    providerBody,
+    foundModels,
+    { upstream: { id: 'sandbox', wire: 'demo' } },
+  ),
+  'POST /managed/test': mutation(
+    'catalog:write',
+    'Call a model of a provider, which need not be saved. It changes nothing, and the provider counts a few tokens',
+    testBody,
+    testedModel,
+    { upstream: { id: 'sandbox', wire: 'demo' }, model: 'demo' },
+  ),
+
+  'GET /audit': query(
+    'audit:read',
+    'List the audit log with the names of keys, people and accounts, newest first',
+    operatorAuditQuery,
+    pageOf(auditItem),
+    { limit: 20 },
+  ),
+  'GET /audit.csv': file('audit:read', 'text/csv', 'Export the audit log', auditExportQuery, { action: 'key_created' }),
 
   'GET /admin-keys': query(
     'admin-keys:read',

@@ -1,11 +1,13 @@
 import { z } from 'zod'
-import { line, moment, time, timeOrNull } from './values.ts'
+import { line, moment, named, time, timeOrNull } from './values.ts'
 
-/** What an admin key may do: a closed list. `admin` is all of it. */
+/** What an admin key may do: a closed list. `admin` is all of it. `scim` stands alone: such a key is for one account. */
 export const ADMIN_SCOPES = [
   ...(['accounts:read', 'accounts:write', 'people:read', 'people:write', 'keys:read', 'keys:write'] as const),
   ...(['wallet:read', 'wallet:write', 'codes:read', 'codes:write', 'plans:read', 'plans:write'] as const),
-  ...(['usage:read', 'requests:read', 'audit:read', 'admin-keys:read', 'admin-keys:write', 'admin'] as const),
+  ...(['notices:read', 'notices:write'] as const),
+  ...(['catalog:read', 'catalog:write'] as const),
+  ...(['usage:read', 'requests:read', 'audit:read', 'admin-keys:read', 'admin-keys:write', 'scim', 'admin'] as const),
 ] as const
 
 export type AdminScope = (typeof ADMIN_SCOPES)[number]
@@ -26,6 +28,8 @@ export const createAdminKeyBody = z.strictObject({
   scopes,
   /** Null or absent: never. */
   expires: moment.nullable().optional(),
+  /** For the scope `scim`, and only for it: the account whose people it manages. */
+  account: named.optional(),
 })
 
 export const adminKeyItem = z.strictObject({
@@ -40,6 +44,8 @@ export const adminKeyItem = z.strictObject({
   created_by: z.string(),
   expires_at: timeOrNull,
   last_used_at: timeOrNull,
+  /** The account of a key for SCIM. */
+  account: z.string().nullable(),
 })
 
 /** `made`: ids of active keys that the key, or one that it has made, has made. They stay. */

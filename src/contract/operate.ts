@@ -35,7 +35,7 @@ export const accountDetail = z.strictObject({
   ...accountItem.shape,
   subscription: planAnswer,
   members: z.array(
-    z.strictObject({ id: z.string(), email: z.string(), role: z.string(), created_at: time, disabled: z.boolean() }),
+    z.strictObject({ id: z.string(), email: z.string(), role, created_at: time, disabled: z.boolean() }),
   ),
   asked: fundingRequest.nullable(),
 })
@@ -65,8 +65,8 @@ export const inviteBody = z.strictObject({
   /** Required to give an existing person a new password. Their role stays. */
   resets: z.boolean().optional(),
 })
-/** `link` is shown once. Its holder becomes the person. */
-export const invited = z.strictObject({ link: z.string(), expires_at: time })
+/** `link` is shown once. Its holder becomes the person. `mailed`: it is also sent by mail. */
+export const invited = z.strictObject({ link: z.string(), expires_at: time, mailed: z.boolean() })
 
 export const codeItem = z.strictObject({
   id: z.string(),
@@ -147,5 +147,8 @@ export const systemAnswer = z.strictObject({
   started_at: time,
   ledger_available: z.boolean(),
   requests_running: count,
+  /** Of models, by clients and by the playground. */
   requests_served: count,
+  /** What this console has sent: pages, files and queries, without those of models. */
+  console_requests: count,
 })

@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { SEARCH_TERMS_MAX, searchTerms } from '../lib/anywhere/text.ts'
+import { PRICED_FIELDS } from '../model/price.ts'
+import { isTag } from '../model/tags.ts'
+import { capStatus, caps } from './caps.ts'
 import {
   amount,
   count,
@@ -8,6 +11,8 @@ import {
   moment,
   money,
   moneyOrNull,
+  named,
+  network,
   note,
   pageOf,
   pageQuery,
@@ -17,18 +22,11 @@ import {
 
 const keyState = z.enum(['active', 'disabled', 'expired', 'revoked'])
 
-const cap = amount.nullable().optional()
-
-/** Spend caps per day or month of UTC. Absent caps stay; null removes a cap. */
-export const keyCaps = z.strictObject({ day: cap, month: cap })
 const limit = z.int().positive().max(1_000_000_000_000).nullable().optional()
 const keyLimits = z.strictObject({ requests_per_minute: limit, tokens_per_minute: limit, concurrent: limit })
 
-/** Of a window or a spend cap: `used`, `held` and `left` add up to `limit`. */
+/** Of a window: `used`, `held` and `left` add up to `limit`. */
 const amounts = { limit: money, used: money, held: money, left: money }
-
-/** A spend cap in its current period; its name is `day` or `month`. */
-const capStatus = z.strictObject({ name: z.string(), ...amounts, start: time, end: time })
 
 export const keyItem = z.strictObject({
   id: z.string(),
@@ -46,7 +44,15 @@ export const keyItem = z.strictObject({
     tokens_per_minute: count.nullable(),
     concurrent: count.nullable(),
   }),
+  /** Its own. */
   caps: z.array(capStatus),
+  /** The only client addresses and networks that may use it; null: any. */
+  addresses: z.array(z.string()).nullable(),
+  /** Of its person and its team, which their other keys share. */
+  shared: z.array(capStatus),
+  /** Whose key it is, for life. */
+  person: z.strictObject({ id: z.string(), email: z.string() }).nullable(),
+  team: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
   created_at: time,
   last_used_at: timeOrNull,
   expires_at: timeOrNull,
@@ -55,7 +61,7 @@ export const keyItem = z.strictObject({
 })
 
 /** In a list, only the number of models and the first ones, to bound the page. */
-export const listedKey = keyItem.extend({
+export const listedKey = keyItem.omit({ shared: true }).extend({
   models: z.strictObject({ count, first: z.array(z.string()) }).nullable(),
 })
 
@@ -64,8 +70,10 @@ const keyTerms = z.strictObject({
   name: line(100),
   /** Ids and globs; null: every model of its kind. */
   models: z.array(line(200)).min(1).max(500).nullable().optional(),
-  caps: keyCaps.optional(),
+  caps: caps.optional(),
   limits: keyLimits.optional(),
+  /** The only client addresses and networks that may use the key; null: any. */
+  addresses: z.array(network).min(1).max(32).nullable().optional(),
   /** Null: never. */
   expires: moment.nullable().optional(),
 })
@@ -77,9 +85,15 @@ export const keysQuery = z.strictObject({
   search: note(200)
     .refine((text) => searchTerms(text).length <= SEARCH_TERMS_MAX, `has more than ${SEARCH_TERMS_MAX} different words`)
     .optional(),
+  /** Only keys of this person or of this team (ids). */
+  person: named.optional(),
+  team: named.optional(),
 })
 
-export const createKeyBody = keyTerms.extend({ kind: keyKind })
+/** Whose key it is, for life: a person (email or id) and a team (id or name) of the account. Their caps count for it beside its own. */
+const keyOwners = { person: named.optional(), team: named.optional() }
+
+export const createKeyBody = keyTerms.extend({ kind: keyKind, ...keyOwners })
 export const changeKeyBody = keyTerms.partial({ name: true }).extend({ disabled: z.boolean().optional() })
 export const renameKeyBody = keyTerms.pick({ name: true })
 
@@ -108,10 +122,23 @@ const modelItem = z.strictObject({
   max_output_tokens: count,
   kinds: z.array(keyKind),
   /** USD per million tokens, the base price first; null: the model cannot be called. */
-  price: z.strictObject({ tiers: z.array(tokenPrices), per_request: moneyOrNull }).nullable(),
+  price: z
+    .strictObject({
+      tiers: z.array(tokenPrices),
+      per_request: moneyOrNull,
+      /** By field and value: `{ service_tier: { priority: "2.00" } }`. */
+      multipliers: z.record(z.string(), z.record(z.string(), z.string())).nullable(),
+    })
+    .nullable(),
   /** Whether a lane is available now. The reason and the lane are visible to operators only. */
   available: z.boolean(),
   demo: z.boolean(),
+  /** Of all accounts in the last 24 hours; null where there were fewer than 20 requests. */
+  day: z.strictObject({
+    success_percent: z.number().min(0).max(100).nullable(),
+    first_ms: count.nullable(),
+    tokens_per_second: count.nullable(),
+  }),
 })
 
 export const modelsAnswer = z.strictObject({ items: z.array(modelItem) })
@@ -133,24 +160,33 @@ const movementKind = z.enum(['charge', 'credit', 'refund', 'adjustment'])
 
 /** One line of the wallet's statement, numbered per account. Movements of allowances take numbers in between. */
 export const movement = z.strictObject({
+  /** Of several charges, the last one's. */
   movement: z.int().positive(),
   at: time,
-  kind: movementKind,
+  /** `charges`: those of a day, between two other movements. */
+  kind: z.enum([...movementKind.options, 'charges']),
   /** Signed: a charge is negative. */
   amount: money,
   /** The balance after it; null if it is no longer known. */
   balance: moneyOrNull,
-  /** The request id or the operator's reference. */
+  /** The request id, the operator's reference, or the day of several charges. */
   ref: z.string(),
   reason: z.string(),
   model: z.string().nullable(),
   key: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
+  /** Of several charges: how many requests of the wallet ended, with those that cost nothing. */
+  requests: count.nullable(),
 })
 
 /** From the first moment of `from` until before `to`, both days (`2026-11-22`) in `zone`. */
 const rangeFields = { from: z.iso.date().optional(), to: z.iso.date().optional(), zone: line(64).optional() }
 
-export const statementExportQuery = z.strictObject({ ...rangeFields, kind: movementKind.optional() })
+/** `by: day`: the charges of a day in `zone`, between two other movements, are one line. */
+export const statementExportQuery = z.strictObject({
+  ...rangeFields,
+  kind: movementKind.optional(),
+  by: z.literal('day').optional(),
+})
 export const statementQuery = statementExportQuery.extend(pageQuery.shape)
 
 export const redeemBody = z.strictObject({ code: line(100) })
@@ -225,17 +261,23 @@ export const windowRows = requestsPage.extend({ window })
 
 export const requestsQuery = z.strictObject({
   ...pageQuery.shape,
+  /** Only requests that ended in these days. */
+  ...rangeFields,
   key: line(80).optional(),
   model: line(200).optional(),
   outcome: z.enum(['ok', 'not_ok', 'running']).optional(),
   kind: keyKind.optional(),
+  /** `repo:millrace` of the header `x-millrace-tags: repo=millrace`. */
+  tag: line(100).refine(isTag, 'is not a tag such as repo:millrace').optional(),
 })
 
 /** One part of a cost. The lines add up to `cost`. */
 export const chargeLine = z.strictObject({
-  what: z.enum(['uncached_input', 'cached_input', 'cache_write', 'output', 'per_request']),
+  what: z.enum(['uncached_input', 'cached_input', 'cache_write', 'output', 'per_request', ...PRICED_FIELDS]),
   tokens: count.nullable(),
   per_million: moneyOrNull,
+  /** For a field that multiplied the tokens' cost so far: its amount is the difference. */
+  multiplied_by: z.strictObject({ value: z.string(), factor: z.string() }).nullable(),
   /** Exact, before the one rounding. */
   amount: z.string(),
 })
@@ -251,6 +293,8 @@ export const requestDetail = z.strictObject({
   lines: z.array(chargeLine),
   output_cap: count,
   input_estimate: count,
+  /** By name; null without any. */
+  tags: z.record(z.string(), z.string()).nullable(),
   attempts: z.array(z.strictObject({ lane: z.string(), outcome: z.string(), status: z.int().nullable(), ms: count })),
   /** Input paid as new, because the lane that had cached it was not available. */
   cache_lost: z.strictObject({ tokens: count, cost: money }).nullable(),
@@ -259,7 +303,15 @@ export const requestDetail = z.strictObject({
     kind: z.enum(['wallet', 'plan']),
     plan: z.string().nullable(),
     windows: z.array(z.strictObject({ name: z.string(), start: time, end: time })),
-    caps: z.array(z.strictObject({ name: z.string(), start: time, end: time })),
+    /** Of the key, its person and its team. */
+    caps: z.array(
+      z.strictObject({
+        name: z.string(),
+        holder: z.enum(['key', 'person', 'team']),
+        start: timeOrNull,
+        end: timeOrNull,
+      }),
+    ),
   }),
   /** The answer to a repetition under the same idempotency key. Null: it had no key, or its retention is over. */
   idempotency: z.strictObject({ state: z.enum(['running', 'kept', 'not-kept']), until: time }).nullable(),
@@ -267,7 +319,11 @@ export const requestDetail = z.strictObject({
   movement: z.int().nullable(),
 })
 
-const usageBy = z.enum(['model', 'key', 'kind'])
+/** `tag:repo`: by the values of a tag. A client names each of its values as it likes. */
+const usageBy = z.union([
+  z.enum(['model', 'key', 'kind', 'person', 'team']),
+  z.templateLiteral(['tag:', z.string().regex(/^[a-z][a-z0-9_.-]{0,31}$/)]),
+])
 const usageStep = z.enum(['hour', 'day', 'month'])
 
 /** Days in an IANA `zone`, from the first moment of `from` until before `to`. */
@@ -280,10 +336,12 @@ export const usageQuery = z.strictObject({
   model: line(200).optional(),
   key: line(80).optional(),
   kind: keyKind.optional(),
+  /** Only the keys of this team (id). */
+  team: named.optional(),
 })
 
 /** Refused requests have no model. */
-export const refusedTurnsQuery = usageQuery.omit({ by: true, model: true })
+export const refusedTurnsQuery = usageQuery.omit({ by: true, model: true, team: true })
 
 export const refusedTurnsAnswer = z.strictObject({
   /** The starts of the steps, as in the usage of the range. */
@@ -333,10 +391,14 @@ export const usageAnswer = z.strictObject({
 })
 
 export const overviewAnswer = z.strictObject({
-  wallet,
-  plan: planAnswer.pick({ state: true, plan: true, windows: true }),
+  /** Null for a member. */
+  wallet: wallet.nullable(),
+  /** Null for a member. */
+  plan: planAnswer.pick({ state: true, plan: true, windows: true }).nullable(),
   recent: z.array(requestItem),
   keys: z.strictObject({ active: count, total: count }),
+  /** What is left of the caps of the signed-in person, across all of their keys. */
+  own_caps: z.array(capStatus),
   /** A model for the first request of a new account. */
   suggested_model: z.string().nullable(),
 })
@@ -352,3 +414,20 @@ export const latelyUsed = z.strictObject({
   /** The last 24 hours, hour by hour. */
   hours: z.array(z.strictObject({ from: time, used })),
 })
+
+export const CONVERSATIONS_MAX = 50
+/** Of one conversation, in characters of its JSON. */
+export const CONVERSATION_CHARACTERS_MAX = 4_000_000
+
+export const saveConversationBody = z.strictObject({
+  title: line(100),
+  /** JSON that only the playground reads. */
+  content: z.string().min(1).max(CONVERSATION_CHARACTERS_MAX),
+})
+
+export const savedConversation = z.strictObject({ id: z.string(), title: z.string(), saved_at: time })
+
+/** `keeps` is false where the operator has disabled the storage of contents. */
+export const conversationItems = z.strictObject({ keeps: z.boolean(), items: z.array(savedConversation) })
+
+export const conversation = savedConversation.extend({ content: z.string() })

@@ -45,8 +45,25 @@ const receipt = z.looseObject({
   kind: keyKind,
   opened_at: time,
   closed_at: timeOrNull,
+  tags: z.record(z.string(), z.string()).nullable(),
   cost: moneyOrNull,
   charge: moneyOrNull,
+})
+
+const runFields = z.looseObject({
+  id: z.string(),
+  state: z.enum(['open', 'ended']),
+  opened_at: time,
+  ends_at: time,
+  budget: z.looseObject({ cost: moneyOrNull, requests: count.nullable(), tokens: count.nullable() }),
+  used: z.looseObject({ cost: z.string(), requests: count, tokens: count }),
+  runs: z.array(z.looseObject({ id: z.string() })),
+})
+
+const run = runFields.extend({
+  object: z.literal('run'),
+  parent: z.string().nullable(),
+  remaining: z.looseObject({ cost: moneyOrNull, requests: z.number().nullable(), tokens: z.number().nullable() }),
 })
 
 const chatCompletion = z.looseObject({
@@ -117,5 +134,9 @@ export const V1_API: Readonly<Record<string, V1Route>> = {
     answer: z.strictObject({ id: z.string(), object: z.literal('response.deleted'), deleted: z.literal(true) }),
   },
   'GET /v1/key': { summary: 'Describe the key that asks, its limits, and what is left of its allowances', answer: key },
+  'GET /v1/runs/{id}': {
+    summary: 'Get what a run has used, what is left of its budget, and the runs inside it',
+    answer: run,
+  },
   'GET /v1/requests/{id}': { summary: 'Get the receipt of a request of this account', answer: receipt },
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readNetwork } from '../lib/anywhere/networks.ts'
 import { describeUnseen, findUnseen } from '../lib/text.ts'
 
 /** For routes without a body or a query. */
@@ -51,14 +52,37 @@ export const email = visible(z.string().trim().toLowerCase()).refine(
   'must be an email address, such as name@example.com',
 )
 
+/** An IP address or a network in CIDR notation, in its one spelling. */
+export const network = z
+  .string()
+  .max(50)
+  .overwrite((text) => readNetwork(text) ?? text)
+  .refine((text) => readNetwork(text) !== undefined, 'must be an IP address or a network, such as 203.0.113.0/24')
+
 /** An amount of USD as text, because a JSON number may be rounded. */
 export const amount = z.string().max(30)
 
 /** A time in the future: a date (`2027-01-31`) or a span (`30d`, `12h`). */
 export const moment = z.string().max(40)
 
-/** Who may call a route. `anyone` needs no session; an owner has an account; an operator sees all accounts. */
-export type Requester = 'anyone' | 'signed-in' | 'owner' | 'operator'
+/**
+ * Who may call a route. `anyone` needs no session. `any-role` to `owner` are people with an account: see `ROLES_OF`. An
+ * operator sees all accounts.
+ */
+export type Requester = 'anyone' | 'signed-in' | AccountRequester | 'operator'
+type AccountRequester = 'any-role' | 'viewer' | 'member' | 'admin' | 'owner'
+
+/**
+ * The roles in an account that may call a route. A viewer sees everything and changes nothing; a member has keys, and sees
+ * only those and what they did, also where any role may ask. An operator with an account is as its owner.
+ */
+export const ROLES_OF = {
+  'any-role': ['viewer', 'member', 'admin', 'owner'],
+  viewer: ['viewer', 'admin', 'owner'],
+  member: ['member', 'admin', 'owner'],
+  admin: ['admin', 'owner'],
+  owner: ['owner'],
+} as const satisfies Record<AccountRequester, readonly string[]>
 
 /**
  * A route of the console API, relative to `/console/api`; `:name` in its path is an id. The schemas check the input and type
@@ -73,12 +97,25 @@ export interface Route<
   readonly who: Who
   /** Needs a recently confirmed password. `to-widen`: only if a key gains rights. */
   readonly confirmed: boolean | 'to-widen'
+  /**
+   * What a person may do who has not given the second factor that they need. `enrols`: only while they have none. All other routes are
+   * refused.
+   */
+  readonly withoutFactor?: 'allowed' | 'enrols'
   readonly query: Query
   readonly body: Body
   readonly answer: Answer
 }
 
 export type AnyRoute = Route<Requester, z.ZodType, z.ZodType, z.ZodType>
+
+/** The ids in the path: `GET /keys/:key` has a `key`. */
+export type ParamsOf<Path extends string> = Record<NamesIn<Path>, string>
+type NamesIn<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer One}/${infer More}`
+    ? One | NamesIn<More>
+    : Rest
+  : never
 
 /** The console translates known codes and shows `message` for others. */
 export interface ConsoleError {

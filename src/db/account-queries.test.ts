@@ -5,9 +5,11 @@ import { Kysely, type LogEvent } from 'kysely'
 import { expect, it } from 'vitest'
 import { insertAccount, insertKey } from '../../test/fixtures/db/set-up.ts'
 import { countByBucket, findPlanClosingTime, findWindow, listLatestWindows, listWindowSubjects } from './allowances.ts'
+import { countKeys, countKeysOfPeople, findPlaygroundKey, listShownKeys, listUsableKeys } from './keys.ts'
 import { createStoreDialect } from './kysely-dialect.ts'
 import { openDatabase } from './open-database.ts'
 import {
+  findTaggedSliceStart,
   listClosedRequests,
   listReceiptsThatAreThere,
   listRunningRequests,
@@ -16,7 +18,15 @@ import {
 } from './receipts.ts'
 import { RECEIPT_KINDS } from './sql.ts'
 import type { SqlValue } from './sql-store.ts'
-import { findLastMovement, findMovementTime, findSliceStart, listStatement } from './statement.ts'
+import {
+  countWalletRequests,
+  findLastMovement,
+  findMovementAt,
+  findMovementTime,
+  findSliceStart,
+  listLastMoves,
+  listStatement,
+} from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
 it('queries of an account are answered from an index, in its order', async () => {
@@ -35,15 +45,40 @@ it('queries of an account are answered from an index, in its order', async () =>
   for (const kinds of [RECEIPT_KINDS, ['wallet']] as const)
     await findSliceStart(db, 1, { kinds, before: 9, requests: 5 })
   const filter = { key: 1, model: 'demo', kind: 'builder', outcome: 'ok', bucket: 7 } as const
-  for (const each of [{}, filter, { bucket: 7 }, { key: 1 }]) {
+  for (const each of [
+    {},
+    filter,
+    { bucket: 7 },
+    { key: 1 },
+    { person: 1 },
+    { tag: 'repo:a' },
+    { tag: 'repo:a', kind: 'wallet' } as const,
+  ]) {
     await listClosedRequests(db, 1, { from: 1, before: 9, limit: 5, filter: each })
   }
-  await listRunningRequests(db, 1, { before: 9, limit: 5, filter })
+  await findTaggedSliceStart(db, 1, { tag: 'repo:a', before: 9, requests: 5 })
+  for (const each of [filter, { person: 1 }, { tag: 'repo:a' }])
+    await listRunningRequests(db, 1, { before: 9, limit: 5, filter: each })
+  for (const keys of [
+    { account: 1 },
+    { account: 1, person: 1 },
+    { account: 1, team: 1 },
+    { account: 1, person: 1, team: 1 },
+  ]) {
+    await listShownKeys(db, keys, { before: 9, limit: 5, words: [] })
+    await countKeys(db, keys, 1)
+    await listUsableKeys(db, keys, { since: 1, limit: 5 })
+  }
+  await countKeysOfPeople(db, [1, 2])
+  for (const person of [null, 1]) await findPlaygroundKey(db, { account: 1, person, kind: 'wallet' })
   await sumRunning(db, 1, 'wallet')
   for (const kind of [undefined, 'charge', 'refund'] as const) {
     await listStatement(db, 1, { from: 1, before: 9, limit: 5, kind })
   }
   await findMovementTime(db, 1, 7)
+  await findMovementAt(db, 1, { last: 9, at: 1, otherwise: -1 })
+  await listLastMoves(db, 1, 7)
+  await countWalletRequests(db, 1, { from: 1, before: 9 })
   await findWindow(db, 1, { subject: 'window:5h', start: 1 })
   await listWindowSubjects(db, 1)
   await listLatestWindows(db, 1, { subject: 'window:5h', limit: 5 })
@@ -51,7 +86,7 @@ it('queries of an account are answered from an index, in its order', async () =>
   for (const running of [true, false]) await countByBucket(db, 1, { from: 1, before: 9, running })
   await sumClosedReceipts(db, [{ account: 1, after: 7 }], 5)
   await listReceiptsThatAreThere(db, [{ account: 1, movement: 7, closedAt: 1 }])
-  expect(queries).toHaveLength(22)
+  expect(queries).toHaveLength(48)
   for (const { sql, parameters } of queries) {
     const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map((step) => String(step.detail))
@@ -111,9 +146,9 @@ const ALL_OF_AN_ACCOUNT = /^SEARCH receipts (?!USING (COVERING )?INDEX open_rece
 /** What is as small as it looks: a constant, a list that was handed in and what is made of it, the buckets of one receipt, open holds, the one or two rows of a subquery. */
 const EXPECTED = [
   /^SCAN CONSTANT ROW$/,
-  /^SCAN (held_on|json_each|named)( EXISTS)? VIRTUAL TABLE INDEX/,
-  /^SCAN (slices|bounded)$/,
+  /^SCAN (held_on|json_each|named|tagged)( EXISTS)? VIRTUAL TABLE INDEX/,
+  /^SCAN (slices|bounded|halved|clock_corrections USING COVERING INDEX \w+)$/,
   /^SCAN receipts USING (COVERING )?INDEX open_receipts$/,
-  /^SCAN (subjects|sums|counted|next|next_ones|of_kinds|last_(charge|transfer|two)|\(subquery-\d+\))$/,
+  /^SCAN (subjects|sums|counted|next|next_ones|of_kinds|last_(charge|transfer|two|wallet|builder|moves)|\(subquery-\d+\))$/,
   /^USE TEMP B-TREE FOR (GROUP BY|ORDER BY)$/,
 ]

@@ -33,6 +33,11 @@ export const findAccountByRow = (db: LedgerDb, row: number) =>
 export const listAccountIds = async (db: LedgerDb, rows: readonly number[]) =>
   rows.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id']).where('row', 'in', rows).execute()
 
+export const listAccountsById = async (db: LedgerDb, ids: readonly string[]) =>
+  ids.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id', 'email']).where('id', 'in', ids).execute()
+export const listAccountEmails = async (db: LedgerDb, rows: readonly number[]) =>
+  rows.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id', 'email']).where('row', 'in', rows).execute()
+
 export const listAccountRows = async (db: LedgerDb, ids: readonly string[]) =>
   ids.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id']).where('id', 'in', ids).execute()
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { periodAt } from '../model/allowance.ts'
+import { CAP_KINDS, type CapName, periodAt } from '../model/allowance.ts'
 import { periodSetBack } from './clock.ts'
 
 const HOUR = 3_600_000
@@ -13,11 +13,15 @@ it('a span that is counted from its first use moves by as much as time does, and
   expect(periodSetBack('5h', period, { from, to })).toEqual({ start: to - HOUR, end: to + 4 * HOUR })
 })
 
-it('a day, a week and a month of the calendar become those that run', () => {
-  const setBack = (cycle: 'day' | 'week') =>
-    emitted(periodSetBack(cycle, periodAt({ kind: cycle }, from, 1), { from, to }))
-  expect(setBack('day')).toEqual(['2026-11-23T00:00:00.000Z', '2026-11-24T00:00:00.000Z'])
+it('a day, a week and a quarter of the calendar become those that run', () => {
+  const setBack = (name: CapName) =>
+    emitted(periodSetBack(name, periodAt(CAP_KINDS[name].cycle, from, 1), { from, to }))
+  const today = ['2026-11-23T00:00:00.000Z', '2026-11-24T00:00:00.000Z']
+  expect(setBack('day')).toEqual(today)
+  expect(setBack('requests_day')).toEqual(today)
+  expect(setBack('tokens_day')).toEqual(today)
   expect(setBack('week')).toEqual(['2026-11-23T00:00:00.000Z', '2026-11-30T00:00:00.000Z'])
+  expect(setBack('quarter')).toEqual(['2026-10-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'])
 })
 
 it('a month keeps the day on which it turns, also where the month is too short for it', () => {

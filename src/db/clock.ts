@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { dayOfMonth, type Period, periodAt } from '../model/allowance.ts'
+import { CAP_KINDS, dayOfMonth, isCapName, type Period, periodAt, RUN_CAPS } from '../model/allowance.ts'
 import { changeOne, type SqlRow, type SqlStore, type SqlValue } from './sql-store.ts'
 
 const DAY_MS = 86_400_000
@@ -16,8 +16,8 @@ export const beginsNow =
   (row: SqlRow, { to }: SetBack) => ({ [begins]: to, [ends]: ms(row, ends) - (ms(row, begins) - to) })
 
 const inPeriod = (row: SqlRow, setBack: SetBack) => {
-  const cycle = String(row.subject).split(':').at(-1)!
-  const { start, end } = periodSetBack(cycle, { start: ms(row, 'period_start'), end: ms(row, 'period_end') }, setBack)
+  const name = String(row.subject).split(':').at(-1)!
+  const { start, end } = periodSetBack(name, { start: ms(row, 'period_start'), end: ms(row, 'period_end') }, setBack)
   return { period_start: start, period_end: end }
 }
 
@@ -94,15 +94,21 @@ export const LEDGER_TIMES_UNCLEAR: readonly TimesAhead[] = [
     ...{ what: 'codes', table: 'codes', key: 'row', columns: [], reads: ['id'] },
     where: 'created_at > ?3 AND expires_at IS NOT NULL AND redeemed_at IS NULL AND withdrawn_at IS NULL',
   },
+  {
+    ...{ what: 'raises of caps', table: 'cap_raises', key: 'subject', slicedBy: 'account', columns: [] },
+    ...{ reads: ['(SELECT id FROM accounts WHERE accounts.row = cap_raises.account) AS id'] },
+    where: 'until > ?3',
+  },
 ]
 
 /**
- * Turns a period in the future into the running one. A day, week or month becomes that of `to`; a span from its first use
- * (`5h`) moves by as much as the clock.
+ * Turns a period in the future into the running one. A day, week, month or quarter becomes that of `to`; a span from its first
+ * use (`5h`) moves by as much as the clock. `name` is that of the window or the cap.
  */
-export function periodSetBack(cycle: string, { start, end }: Period, { from, to }: SetBack): Period {
-  if (cycle === 'day' || cycle === 'week') return periodAt({ kind: cycle }, to, 1)
-  if (cycle === 'month') return periodAt({ kind: 'month', day: dayOfTurn(start, end) }, to, 1)
+export function periodSetBack(name: string, { start, end }: Period, { from, to }: SetBack): Period {
+  if (name === 'month') return periodAt({ kind: 'month', day: dayOfTurn(start, end) }, to, 1)
+  if (Object.hasOwn(RUN_CAPS, name)) return { start, end }
+  if (isCapName(name)) return periodAt(CAP_KINDS[name].cycle, to, 1)
   return { start: start - (from - to), end: end - (from - to) }
 }
 

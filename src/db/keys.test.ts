@@ -61,7 +61,7 @@ it('looks at few keys in a statement, however many and large they are, and finds
   for (let made = 0; made < 3 * KEYS_AT_ONCE + 2; made++) await insert(made, made === 7 ? 2 : 1)
   const { db, queries } = listening()
   const rowsOf = async (words: string[], { before = 1000, limit = 100 } = {}) =>
-    (await listShownKeys(db, 1, { before, limit, words })).map(({ name }) => name)
+    (await listShownKeys(db, { account: 1 }, { before, limit, words })).map(({ name }) => name)
 
   expect(await rowsOf(['number 7', 'key'])).toEqual([])
   expect(queries.map(({ rows }) => rows)).toEqual([KEYS_AT_ONCE, KEYS_AT_ONCE, KEYS_AT_ONCE, 1])
@@ -83,7 +83,7 @@ it('tells of the models of a key how many there are and the first, and never bri
   await insert(3)
   await insert(4, 1, JSON.stringify(['a', 'b*']))
   await insert(5, 1, null)
-  const all = await listShownKeys(database.db, 1, { before: 1000, limit: 9, words: [] })
+  const all = await listShownKeys(database.db, { account: 1 }, { before: 1000, limit: 9, words: [] })
   expect(all.map(({ name, models_count }) => [name, models_count])).toEqual([
     ['Key number 5', null],
     ['Key number 4', 2],
@@ -95,7 +95,7 @@ it('tells of the models of a key how many there are and the first, and never bri
     JSON.parse(MODELS).slice(0, 10),
   ])
   expect(JSON.stringify(all).length).toBeLessThan(4000)
-  expect(await listShownKeys(database.db, 1, { before: 1000, limit: 9, words: ['number'] })).toEqual(all)
+  expect(await listShownKeys(database.db, { account: 1 }, { before: 1000, limit: 9, words: ['number'] })).toEqual(all)
 })
 
 it('brings few whole keys in a statement, each with its owner', async () => {

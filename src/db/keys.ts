@@ -1,14 +1,18 @@
 import { type Insertable, type RawBuilder, sql } from 'kysely'
+import { type CapAmounts, capsChange, capsOfNew, raiseEnd } from './caps.ts'
 import { statementOf } from './record-changes.ts'
 import { listRows, type PageBefore } from './sql.ts'
-import { type AtomicStatement, changeOne } from './sql-store.ts'
+import { type AtomicStatement, changeOne, statement } from './sql-store.ts'
 import type { LedgerDb, LedgerTables, Row } from './tables.ts'
 
 export type StoredKey = Row<'keys'>
 
 export type NewKey = Omit<Insertable<LedgerTables['keys']>, 'row' | 'disabled_at' | 'revoked_at'>
 
-/** Only while its account has fewer than `liveMax` keys that are not revoked. Playground keys do not count. */
+/**
+ * Only while its account has fewer than `liveMax` keys that are not revoked. Playground keys do not count. A person who was
+ * removed meanwhile gets none.
+ */
 export function keyInsert(
   db: LedgerDb,
   key: NewKey,
@@ -22,8 +26,12 @@ export function keyInsert(
     ? sql<boolean>`NOT EXISTS (SELECT 1 FROM keys WHERE account = ${key.account} AND revoked_at IS NULL
         AND playground = 0 AND name = ${key.name})`
     : sql<boolean>`TRUE`
+  const isTheirs =
+    key.person == null
+      ? sql<boolean>`TRUE`
+      : sql<boolean>`EXISTS (SELECT 1 FROM people WHERE row = ${key.person} AND disabled_at IS NULL)`
   const query = sql`INSERT INTO keys (${sql.join(columns.map((column) => sql.ref(column)))})
-    SELECT ${sql.join(row)} WHERE ${isRoom} AND ${isNew}`
+    SELECT ${sql.join(row)} WHERE ${isRoom} AND ${isNew} AND ${isTheirs}`
   return statementOf({ compile: () => query.compile(db) }, 1)
 }
 
@@ -42,7 +50,9 @@ const keysWithAccount = (db: LedgerDb) =>
     .innerJoin('accounts', 'accounts.row', 'keys.account')
     .selectAll('keys')
     .leftJoin('subscriptions', (join) => join.on('subscriptions.row', '=', NEWEST_SUBSCRIPTION))
+    .leftJoin('people', 'people.row', 'keys.person')
     .select(['accounts.id as account_id', 'accounts.status as account_status'])
+    .select(['people.disabled_at as person_disabled_at', 'people.role as person_role'])
     .select(['subscriptions.plan', 'subscriptions.ends_at as plan_ends_at'])
 
 /**
@@ -59,27 +69,28 @@ export const findKeyWithAccount = (db: LedgerDb, row: number) =>
   keysWithAccount(db).where('keys.row', '=', row).executeTakeFirst()
 
 /** The `1` is a literal, because SQLite does not use a partial index for a parameter. */
-export const findPlaygroundKey = (db: LedgerDb, account: number, kind: StoredKey['kind']) =>
+export const findPlaygroundKey = (
+  db: LedgerDb,
+  { account, person, kind }: Pick<StoredKey, 'account' | 'person' | 'kind'>,
+) =>
   keysWithAccount(db)
     .where(({ and }) => and({ 'keys.account': account, 'keys.kind': kind }))
+    .where(sql<boolean>`coalesce(keys.person, 0) = ${person ?? 0}`)
     .where('keys.playground', '=', sql.lit(1))
     .where('keys.revoked_at', 'is', null)
     .executeTakeFirst()
 
-/** Of two concurrent inserts one is stored. */
-export async function insertPlaygroundKey(db: LedgerDb, key: NewKey): Promise<void> {
-  await db
-    .insertInto('keys')
-    .values({ ...key, playground: 1 })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['account', 'kind'])
-        .where('playground', '=', sql.lit(1))
-        .where('revoked_at', 'is', null)
-        .doNothing(),
-    )
-    .execute()
-}
+/** With the caps that new keys get, in one commit. Of two concurrent inserts the second one changes nothing. */
+export const playgroundKeyInsert = (db: LedgerDb, key: NewKey, { day, month, ...others }: CapAmounts) => [
+  statementOf(
+    db
+      .insertInto('keys')
+      .values({ ...key, cap_day_nano: day ?? null, cap_month_nano: month ?? null, playground: 1 })
+      .onConflict((conflict) => conflict.doNothing()),
+    1,
+  ),
+  ...capsOfNew('key', key.id, others),
+]
 
 export const findKeyById = (db: LedgerDb, id: string) =>
   db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
@@ -104,13 +115,36 @@ export const listKeyNames = (db: LedgerDb, rows: readonly number[]) =>
       FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN keys ON keys.row = CAST(list.value AS BIGINT)`,
   )
 
+const OWNERS = { person: sql.raw('people'), team: sql.raw('teams') }
+
+/** The person or the team of each key that has one; people go by their email. */
+export const listOwnersOfKeys = (db: LedgerDb, rows: readonly number[], of: 'person' | 'team') =>
+  listRows(
+    db,
+    sql<{ row: number; id: string; name: string }>`SELECT keys.row AS row, owner.id AS id,
+        ${sql.raw(of === 'person' ? 'owner.email' : 'owner.name')} AS name
+      FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN keys ON keys.row = CAST(list.value AS BIGINT)
+        JOIN ${OWNERS[of]} AS owner ON owner.row = ${sql.ref(`keys.${of}`)}`,
+  )
+
+/** Whose the live keys of an account are, by their rows. */
+export const listKeyOwners = (db: LedgerDb, account: number) =>
+  db
+    .selectFrom('keys')
+    .leftJoin('people', 'people.row', 'keys.person')
+    .leftJoin('teams', 'teams.row', 'keys.team')
+    .select(['keys.row', 'people.id as person', 'people.email', 'teams.id as team'])
+    .select(['teams.name as team_name', 'teams.archived_at as team_archived_at'])
+    .where('keys.account', '=', account)
+    .where('keys.revoked_at', 'is', null)
+    .execute()
+
 /** `disabled_at: null` enables a key again; a revocation is final. */
 export interface KeyChange
-  extends Partial<
-    Pick<StoredKey, 'name' | 'models' | 'expires_at' | 'disabled_at' | 'cap_day_nano' | 'cap_month_nano'>
-  > {
+  extends Partial<Pick<StoredKey, 'name' | 'models' | 'expires_at' | 'disabled_at' | 'addresses'>> {
   /** Entries of RateLimits: null removes a limit, and absent ones stay. */
   readonly limits?: Readonly<Record<string, number | null>>
+  readonly caps?: CapAmounts
   readonly revoked_at?: number
 }
 
@@ -118,18 +152,36 @@ export interface KeyChange
  * Only for a key that is not revoked. With `judged`, only if the changed columns still have its values: a concurrent change
  * wins.
  */
-export function keyUpdate(db: LedgerDb, row: number, change: KeyChange, judged?: StoredKey): AtomicStatement {
-  const { limits, ...columns } = change
-  const judgedBy = judged === undefined ? [] : (Object.keys(change) as (keyof KeyChange)[])
+export function keyUpdate(
+  db: LedgerDb,
+  { row, account }: Pick<StoredKey, 'row' | 'account'>,
+  { limits, caps = {}, ...columns }: KeyChange,
+  judged?: StoredKey,
+): AtomicStatement[] {
+  const { day, month, ...others } = caps
+  const set = {
+    ...columns,
+    ...(day !== undefined && { cap_day_nano: day }),
+    ...(month !== undefined && { cap_month_nano: month }),
+  }
+  const judgedBy =
+    judged === undefined ? [] : ([...Object.keys(set), ...(limits ? ['limits'] : [])] as (keyof StoredKey)[])
   const query = db
     .updateTable('keys')
-    .set({ ...columns, ...(limits !== undefined && { limits: mergedLimits(limits) }) })
+    // At least one column, so that the update always finds out a revoked key.
+    .set({ kind: sql.ref('kind'), ...set, ...(limits !== undefined && { limits: mergedLimits(limits) }) })
     .where('row', '=', row)
     .where('revoked_at', 'is', null)
     .where(({ and }) =>
       and(judgedBy.map((column) => sql<boolean>`${sql.ref(column)} IS NOT DISTINCT FROM ${judged?.[column]}`)),
     )
-  return statementOf(query, 1)
+  const owner = { holder: 'key', row } as const
+  return [
+    statementOf(query, 1),
+    ...capsChange(account, owner, others),
+    ...(day === undefined ? [] : [raiseEnd(account, owner, 'day')]),
+    ...(month === undefined ? [] : [raiseEnd(account, owner, 'month')]),
+  ]
 }
 
 /** Merged by the database, so that concurrent changes do not undo each other. */
@@ -153,13 +205,49 @@ export function digestRotation(known: StoredKey, { digest, shown, formerUntil }:
 }
 
 /** Without playground keys. */
-export async function countKeys(db: LedgerDb, account: number, now: number) {
+export async function countKeys(db: LedgerDb, keys: KeysOf, now: number) {
   const isActive = sql`revoked_at IS NULL AND disabled_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
   const query = sql<{ total: number; active: number }>`
     SELECT COUNT(*) AS total, COUNT(*) FILTER (WHERE ${isActive}) AS active FROM keys
-      WHERE account = ${account} AND playground = 0`
+      WHERE ${isOf(keys)} AND playground = 0`
   return (await listRows(db, query))[0]!
 }
+
+/** The keys of an account; with a person or a team, only theirs. */
+export interface KeysOf {
+  readonly account: number
+  readonly person?: number | undefined
+  readonly team?: number | undefined
+}
+
+/** Read from the index of the person or the team, if there is one. */
+function isOf({ account, person, team }: KeysOf) {
+  if (person === undefined)
+    return team === undefined ? sql`account = ${account}` : sql`team = ${team} AND +account = ${account}`
+  return sql`person = ${person} AND +account = ${account} ${team === undefined ? sql`` : sql`AND +team = ${team}`}`
+}
+
+/** Keys of each of these people that are not revoked, without those of the playground. */
+export async function countKeysOfPeople(db: LedgerDb, people: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const query = sql<{ person: number; keys: number }>`SELECT person, COUNT(*) AS keys FROM keys
+    WHERE person IN (SELECT CAST(value AS BIGINT) FROM json_each(${JSON.stringify(people)}))
+      AND revoked_at IS NULL AND playground = 0 GROUP BY person`
+  return new Map((await listRows(db, query)).map(({ person, keys }) => [person, keys]))
+}
+
+/** Keys of a person that were used since then, the newest first: no request outlives its key by a day. */
+export const listUsableKeys = (db: LedgerDb, of: KeysOf, { since, limit }: { since: number; limit: number }) =>
+  listRows(
+    db,
+    sql<{ row: number; id: string }>`SELECT row, id FROM keys
+      WHERE ${isOf(of)} AND (revoked_at IS NULL OR revoked_at > ${since - DAY_MS}) ORDER BY row DESC LIMIT ${limit}`,
+  )
+
+const DAY_MS = 86_400_000
+
+/** Revokes all keys of a person. */
+export const keysRevocation = (person: number, now: number): AtomicStatement =>
+  statement('UPDATE keys SET revoked_at = ? WHERE person = ? AND revoked_at IS NULL', now, person)
 
 /** Keys read in one query: the models of one key alone may take 100 kB. */
 export const KEYS_AT_ONCE = 16
@@ -191,7 +279,19 @@ const wholeKeys = (db: LedgerDb, account: number | undefined, { before, limit }:
     .execute()
 
 const SHOWN = [
-  ...(['row', 'id', 'name', 'kind', 'shown', 'playground', 'limits', 'cap_day_nano', 'cap_month_nano'] as const),
+  ...([
+    'row',
+    'account',
+    'id',
+    'name',
+    'kind',
+    'shown',
+    'playground',
+    'limits',
+    'cap_day_nano',
+    'cap_month_nano',
+  ] as const),
+  ...(['person', 'team', 'addresses'] as const),
   ...(['created_at', 'expires_at', 'disabled_at', 'revoked_at', 'former_shown', 'former_until'] as const),
 ] satisfies (keyof StoredKey)[]
 
@@ -216,12 +316,12 @@ const SHOWN_COLUMNS = sql`${sql.join(SHOWN.map((column) => sql.ref(`keys.${colum
  */
 export async function listShownKeys(
   db: LedgerDb,
-  account: number,
+  keys: KeysOf,
   { before, limit, words }: PageBefore & { readonly words: readonly string[] },
 ): Promise<ShownKey[]> {
   const found: ShownKey[] = []
   for (let behind = before; found.length < limit; ) {
-    const slice = sql`FROM keys WHERE account = ${account} AND row < ${behind} ORDER BY row DESC LIMIT ${KEYS_AT_ONCE}`
+    const slice = sql`FROM keys WHERE ${isOf(keys)} AND row < ${behind} ORDER BY row DESC LIMIT ${KEYS_AT_ONCE}`
     const all = sql<ScannedKey>`SELECT row AS scanned_at, ${SHOWN_COLUMNS} ${slice}`
     const rows = await listRows(db, words.length === 0 ? all : thoseWith(words, slice))
     found.push(...rows.filter((looked) => looked.row !== null))

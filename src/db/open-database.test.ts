@@ -43,6 +43,16 @@ describe('opening the ledger', () => {
     ])
   })
 
+  it('is never created where a backup is being restored', async () => {
+    await database.close()
+    rmSync(path)
+    writeFileSync(`${path}.restoring`, '')
+    await expect(openDatabase({ path, clock })).rejects.toThrow(/being restored into .* repeat millrace db restore/)
+    expect(existsSync(path)).toBe(false)
+    rmSync(`${path}.restoring`)
+    database = await openDatabase({ path, clock })
+  })
+
   it('is never created beside files of an earlier ledger: the error says how to restore it', async () => {
     await database.close()
     const ofEarlierLedger = ['content.db', 'keyring.json']
@@ -340,5 +350,49 @@ describe('what the file itself refuses', () => {
 
   it('is a second receipt of the same request', async () => {
     expect(await code(OPEN, [1, 'req_1', 5n], [2, 'req_1', 5n])).toBe('SQLITE_CONSTRAINT_UNIQUE')
+  })
+})
+
+describe('a ledger of the version before teams', () => {
+  it('keeps its people, who stay signed in and invited, and takes the new roles', async () => {
+    await database.close()
+    rmSync(path)
+    const old = await openSqlite({ path })
+    await migrate(
+      old,
+      ledgerMigrations.filter(({ name }) => name < '0013'),
+      clock,
+    )
+    await insertAccount(old, { id: 'a', email: 'a@example.com', createdAt: 1 })
+    await old.atomic(
+      [
+        `INSERT INTO people (row, id, email, role, account, password, created_at, password_changed_at, disabled_at) VALUES
+          (7, 'usr_7', 'a@example.com', 'owner', 1, 'hash', 1, 2, NULL), (9, 'usr_9', 'o@example.com', 'operator', NULL, 'hash', 1, 2, 3)`,
+        `INSERT INTO sessions (row, id, digest, person, created_at, seen_at, expires_at, confirmed_at, agent, address)
+          VALUES (4, 'ses_4', x'01', 7, 1, 2, 3, 4, 'agent', 'address')`,
+        `INSERT INTO invites (row, digest, role, account, person, email, created_at, expires_at, used_at, created_by)
+          VALUES (5, x'02', 'owner', 1, 7, 'a@example.com', 1, 2, NULL, 'usr_9')`,
+      ].map((sql) => ({ sql, rows: [[]] })),
+    )
+    const tables = ['people', 'sessions', 'invites']
+    const read = (file: Pick<Database['file'], 'all'>) =>
+      Promise.all(tables.map((table) => file.all(`SELECT * FROM ${table} ORDER BY row`, [])))
+    const indexes = (file: Pick<Database['file'], 'all'>) =>
+      file.all(
+        `SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name IN ('${tables.join("','")}') ORDER BY name`,
+        [],
+      )
+    const [rows, indexed] = [await read(old), await indexes(old)]
+    await old.close()
+
+    database = await openDatabase({ path, clock })
+    expect(await read(database.file)).toMatchObject(rows)
+    expect(await indexes(database.file)).toEqual(indexed)
+    expect(await database.file.all('SELECT * FROM pragma_foreign_key_check', [])).toEqual([])
+    const leave = { sql: 'DELETE FROM people WHERE row = 7', rows: [[]] }
+    await expect(database.file.atomic([leave])).rejects.toThrow(/FOREIGN KEY/)
+    const join = `INSERT INTO people (id, email, role, account, password, created_at, password_changed_at)
+      VALUES ('usr_10', 'v@example.com', 'viewer', 1, 'hash', 1, 1)`
+    await database.file.atomic([{ sql: join, rows: [[]] }])
   })
 })

@@ -88,9 +88,17 @@ export async function knowsRequestOf(db: LedgerDb, record: string): Promise<bool
 /** Where the files of a ledger are while it is moved into a folder. */
 export const unfinishedMove = (path: string): string => `${path}.moving`
 
+/** Where the files of a backup are while it is restored into a folder. */
+export const unfinishedRestore = (path: string): string => `${path}.restoring`
+
 function refuseNewLedger({ path, ofEarlierLedger = [] }: DatabaseOptions): void {
   if (existsSync(unfinishedMove(path)))
     throw new LedgerUnusable(`A ledger was being moved into ${dirname(path)}. ${UNFINISHED_MOVE}`)
+  if (existsSync(unfinishedRestore(path)))
+    throw new LedgerUnusable(
+      `A backup is being restored into ${dirname(path)}, or was when the restore was killed. Wait for its end, or repeat millrace db restore. ` +
+        'To begin a new ledger instead, move all files of this folder to another one first.',
+    )
   if (ofEarlierLedger.length === 0) return
   const others = ofEarlierLedger.map((other) => basename(other)).join(', ')
   throw new LedgerUnusable(

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import type { Role } from './people-tables.ts'
 import type { PageAfter } from './sql.ts'
 import { type AtomicStatement, changeOne, changeRows, type SqlStore, statement } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
@@ -57,8 +59,46 @@ const ANOTHER_OPERATOR = `EXISTS (SELECT 1 FROM people AS other
 export const personDisable = (row: number, now: number, which: 'any' | 'unless-last') =>
   changeOne(which === 'any' ? DISABLE : `${DISABLE} AND (role <> 'operator' OR ${ANOTHER_OPERATOR})`, now, row)
 
+/** Fails if the person is disabled. A concurrent change of that waits for the transaction, or the transaction for it. */
+export const personStillActive = (email: string) =>
+  changeOne('UPDATE people SET disabled_at = NULL WHERE email = ? AND disabled_at IS NULL', email)
+/** Fails unless a person still has the role with which they were allowed to do what stands beside it. */
+export const roleCheck = ({ row, role }: Pick<StoredPerson, 'row' | 'role'>) =>
+  changeOne('UPDATE people SET role = role WHERE row = ? AND role = ? AND disabled_at IS NULL', row, role)
+
+/** An account that has an active owner keeps one. */
+const ANOTHER_OWNER = `EXISTS (SELECT 1 FROM people AS other WHERE other.account = people.account
+  AND other.role = 'owner' AND other.disabled_at IS NULL AND other.row <> people.row)`
+
+/** Only while they have the known role. The last owner keeps it. */
+export const roleChange = ({ row, role: known }: Pick<StoredPerson, 'row' | 'role'>, role: Role) =>
+  changeOne(
+    `UPDATE people SET role = ? WHERE row = ? AND role = ? AND disabled_at IS NULL AND (role <> 'owner' OR ${ANOTHER_OWNER})`,
+    ...[role, row, known],
+  )
+
+/** Disables a person who still has the known role, and is not the last owner of their account. */
+export const memberRemoval = ({ row, role: known }: Pick<StoredPerson, 'row' | 'role'>, now: number) =>
+  changeOne(`${DISABLE} AND role = ? AND (role <> 'owner' OR ${ANOTHER_OWNER})`, now, row, known)
+
 export const personEnable = (row: number) =>
   changeOne('UPDATE people SET disabled_at = NULL WHERE row = ? AND disabled_at IS NOT NULL', row)
+
+const hasTotp = sql<number>`CASE WHEN EXISTS (SELECT 1 FROM totp_secrets
+  WHERE totp_secrets.person = sessions.person AND totp_secrets.confirmed_at IS NOT NULL) THEN 1 ELSE 0 END`
+const hasPasskey = sql<number>`CASE WHEN EXISTS (SELECT 1 FROM passkeys WHERE passkeys.person = sessions.person)
+  THEN 1 ELSE 0 END`
+/** The role that groups give. An account that has an active owner keeps one, and a server its last operator. */
+export const groupRoleChange = (
+  { row, role: known }: Pick<StoredPerson, 'row' | 'role'>,
+  role: Role,
+  account: number | null,
+) =>
+  changeOne(
+    `UPDATE people SET role = ?, account = COALESCE(account, ?) WHERE row = ? AND role = ? AND disabled_at IS NULL
+      AND (role <> 'owner' OR ? = 'operator' OR ${ANOTHER_OWNER}) AND (role <> 'operator' OR ${ANOTHER_OPERATOR})`,
+    ...[role, account, row, known, role],
+  )
 
 /** A session with its person and their account. */
 export type SessionWithPerson = NonNullable<Awaited<ReturnType<typeof findSessionByDigest>>>
@@ -71,6 +111,8 @@ export const findSessionByDigest = (db: LedgerDb, digest: Uint8Array) =>
     .selectAll('sessions')
     .select(['people.id as person_id', 'people.email', 'people.role', 'people.disabled_at', 'people.account'])
     .select(['accounts.id as account_id', 'accounts.email as account_email', 'accounts.status as account_status'])
+    .select('accounts.second_factor as account_factor')
+    .select([hasTotp.as('has_totp'), hasPasskey.as('has_passkey')])
     .where('sessions.digest', '=', digest)
     .executeTakeFirst()
 
@@ -78,25 +120,25 @@ export const findSessionByDigest = (db: LedgerDb, digest: Uint8Array) =>
 export const listSessionsOfPerson = (db: LedgerDb, person: number) =>
   db.selectFrom('sessions').selectAll().where('person', '=', person).orderBy('row', 'desc').execute()
 
-interface NewSession extends Pick<Row<'sessions'>, 'id' | 'digest' | 'agent' | 'address'> {
+interface NewSession extends Pick<Row<'sessions'>, 'id' | 'digest' | 'agent' | 'address' | 'means' | 'strong'> {
   readonly now: number
   readonly expiresAt: number
 }
 
-const INSERT = `INSERT INTO sessions (id, digest, person, created_at, seen_at, expires_at, confirmed_at, agent, address)
-  SELECT ?, ?, row, ?, ?, ?, ?, ?, ? FROM people WHERE email = ? AND password = ? AND disabled_at IS NULL`
+const INSERT = `INSERT INTO sessions (id, digest, person, created_at, seen_at, expires_at, confirmed_at, agent, address, means, strong)
+  SELECT ?, ?, row, ?, ?, ?, ?, ?, ?, ?, ? FROM people WHERE email = ? AND password = ? AND disabled_at IS NULL`
 
 const MAKE_ROOM = `DELETE FROM sessions WHERE person = (SELECT row FROM people WHERE email = ?) AND row NOT IN
   (SELECT row FROM sessions WHERE person = (SELECT row FROM people WHERE email = ?) ORDER BY row DESC LIMIT ?)`
 
 /** Only for a person who is not disabled and still has the checked password. Beyond `sessionsMax` the oldest session ends. */
 export const sessionInsert = (
-  { id, digest, now, expiresAt, agent, address }: NewSession,
+  { id, digest, now, expiresAt, agent, address, means, strong }: NewSession,
   { email, password }: Pick<StoredPerson, 'email' | 'password'>,
   sessionsMax: number,
 ): AtomicStatement[] => [
   statement(MAKE_ROOM, email, email, sessionsMax - 1),
-  changeOne(INSERT, id, digest, now, now, expiresAt, now, agent, address, email, password),
+  changeOne(INSERT, id, digest, now, now, expiresAt, now, agent, address, means, strong, email, password),
 ]
 
 export const sessionDelete = (row: number) => changeOne('DELETE FROM sessions WHERE row = ?', row)
@@ -109,9 +151,11 @@ export const sessionsDelete = (person: number, but = 0) =>
 export const sessionRenewal = (row: number, digest: Uint8Array, now: number) =>
   changeOne('UPDATE sessions SET digest = ?, confirmed_at = ? WHERE row = ?', digest, now, row)
 
-export async function confirmSession(db: LedgerDb, row: number, now: number): Promise<void> {
-  await db.updateTable('sessions').set({ confirmed_at: now }).where('row', '=', row).execute()
-}
+export const sessionConfirmation = (row: number, now: number) =>
+  changeOne('UPDATE sessions SET confirmed_at = ? WHERE row = ?', now, row)
+
+/** A second factor was given in it. */
+export const sessionStrengthening = (row: number) => changeOne('UPDATE sessions SET strong = 1 WHERE row = ?', row)
 
 export async function touchSession(db: LedgerDb, row: number, now: number): Promise<void> {
   await db.updateTable('sessions').set({ seen_at: now }).where('row', '=', row).execute()
@@ -130,16 +174,15 @@ export type StoredInvite = Row<'invites'>
 export const findInviteByDigest = (db: LedgerDb, digest: Uint8Array) =>
   db.selectFrom('invites').selectAll().where('digest', '=', digest).executeTakeFirst()
 
-/** What the link that was sent to this email is for, while it works. */
-export const findOpenInviteOf = (db: LedgerDb, email: string, now: number) =>
+/** What the links that were sent to this email are for, while they work: one of operators, and one of each account. */
+export const listOpenInvitesOf = (db: LedgerDb, email: string, now: number) =>
   db
     .selectFrom('invites')
     .select(['role', 'account'])
     .where('email', '=', email)
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
-    .limit(1)
-    .executeTakeFirst()
+    .execute()
 
 interface NewInvite extends Pick<StoredInvite, 'digest' | 'role' | 'account' | 'person' | 'email'> {
   readonly createdAt: number
@@ -148,20 +191,28 @@ interface NewInvite extends Pick<StoredInvite, 'digest' | 'role' | 'account' | '
 }
 
 /**
- * Replaces the unused invites of the same email, so that only the last link works. Links for the first person work until they
+ * Replaces the unused invites of the same email, so that only the last link works. With roles, only those to the same account
+ * for one of these: a person of an account does not void the links of others. Links for the first person work until they
  * expire, because each node prints one when it starts.
  */
-export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
+export const inviteInsert = (invite: NewInvite, replaced: readonly Role[] | 'all' = 'all'): AtomicStatement[] => {
   const { digest, role, account, person, email, createdAt, expiresAt, createdBy } = invite
-  const sql = `INSERT INTO invites (digest, role, account, person, email, created_at, expires_at, created_by)
+  const insert = `INSERT INTO invites (digest, role, account, person, email, created_at, expires_at, created_by)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+  const withdrawn =
+    replaced === 'all'
+      ? [inviteWithdrawal(email)]
+      : replaced.map((each) => statement(WITHDRAW_ROLE, email, account, each))
   return [
-    ...(email === null ? [] : [inviteWithdrawal(email)]),
-    changeOne(sql, digest, role, account, person, email, createdAt, expiresAt, createdBy),
+    ...(email === null ? [] : withdrawn),
+    changeOne(insert, digest, role, account, person, email, createdAt, expiresAt, createdBy),
   ]
 }
 
-export const inviteWithdrawal = (email: string) =>
+const WITHDRAW_ROLE =
+  'DELETE FROM invites WHERE email = ? AND account = ? AND role = ? AND person IS NULL AND used_at IS NULL'
+
+export const inviteWithdrawal = (email: string | null) =>
   statement('DELETE FROM invites WHERE email = ? AND used_at IS NULL', email)
 
 /** Withdraws the open links that a person has made, because that person knows them. */
@@ -182,3 +233,14 @@ export const firstInvitesLock = () =>
 
 export const sweepInvites = (file: SqlStore, expiredBefore: number) =>
   changeRows(file, 'DELETE FROM invites WHERE expires_at <= ?', [expiredBefore])
+
+/** Those of these people who may sign in, and whose account is not closed, with its id. */
+export const listPeopleThatStay = (db: LedgerDb, ids: readonly string[]) =>
+  db
+    .selectFrom('people')
+    .innerJoin('accounts', 'accounts.row', 'people.account')
+    .select(['people.id', 'accounts.id as account'])
+    .where('people.id', 'in', ids)
+    .where('people.disabled_at', 'is', null)
+    .where('accounts.status', '<>', 'closed')
+    .execute()

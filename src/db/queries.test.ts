@@ -46,8 +46,8 @@ afterEach(async () => {
 })
 
 /** Whether a statement found what it was made for. */
-const did = (statement: AtomicStatement): Promise<boolean> =>
-  database.file.atomic([statement]).then(
+const did = (...statements: AtomicStatement[]): Promise<boolean> =>
+  database.file.atomic(statements).then(
     () => true,
     (error: unknown) => {
       if (error instanceof UnexpectedChanges) return false
@@ -60,7 +60,15 @@ const run = (sql: string, ...rows: SqlValue[][]) => database.file.atomic([{ sql,
 const ALL = { before: Number.MAX_SAFE_INTEGER, limit: 10 }
 
 describe('accounts', () => {
-  const ada = { row: 1, id: 'acct_ada', email: 'ada@example.com', status: 'active', created_at: 5, frozen_at: null }
+  const ada = {
+    row: 1,
+    id: 'acct_ada',
+    email: 'ada@example.com',
+    status: 'active',
+    created_at: 5,
+    frozen_at: null,
+    second_factor: 0,
+  }
 
   it('are found by id, email and row', async () => {
     expect(await findAccountById(db, 'acct_ada')).toEqual(ada)
@@ -113,16 +121,16 @@ describe('keys', () => {
 
   const insert = (row: NewKey = key, liveMax = 9, needsNewName = false) =>
     did(keyInsert(db, row, { liveMax, needsNewName }))
-  const update = (row: number, change: KeyChange) => did(keyUpdate(db, row, change))
+  const update = (row: number, change: KeyChange) => did(...keyUpdate(db, { row, account: 2 }, change))
   beforeEach(() => insert())
 
   it('are found with their account by digest, and alone by id, row and account', async () => {
     const never = { former_digest: null, former_shown: null, former_until: null, playground: 0 }
     const stored = {
       ...{ ...key, ...never, row: 1, disabled_at: null, revoked_at: null },
-      ...{ cap_day_nano: null, cap_month_nano: null },
+      ...{ cap_day_nano: null, cap_month_nano: null, person: null, team: null, addresses: null },
     }
-    const subscribed = { plan: null, plan_ends_at: null }
+    const subscribed = { plan: null, plan_ends_at: null, person_disabled_at: null, person_role: null }
     expect(await findKeyByDigest(db, digest)).toEqual({
       ...stored,
       ...subscribed,
@@ -287,7 +295,7 @@ it('answers every query that grows with the ledger from an index', async () => {
   await findKeyByDigest(listening, new Uint8Array(32))
   await listWholeKeys(listening, 1, ALL)
   await listWholeKeys(listening, undefined, ALL)
-  await listShownKeys(listening, 1, { ...ALL, words: [] })
+  await listShownKeys(listening, { account: 1 }, { ...ALL, words: [] })
   await findReceipt(listening, 'req_a')
   await listOpenReceipts(listening)
   await findTransferByRef(listening, 1, 'credit', 'may')

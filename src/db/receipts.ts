@@ -23,7 +23,7 @@ export async function listOpenReceipts(db: LedgerDb, account?: number) {
     .selectFrom('receipts')
     .leftJoin('claims', 'claims.receipt', 'receipts.row')
     .select(['row', 'request_id', 'account', 'key', 'model', 'price_version', 'buckets', 'caps', 'claims.scope'])
-    .select(['hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'])
+    .select(['hold_nano', 'output_bound', 'input_estimate', 'cached_estimate', 'asked'])
     .where('receipts.state', '=', 'open')
     .$if(account !== undefined, (query) => query.where('receipts.account', '=', account!))
     .execute()
@@ -74,8 +74,12 @@ export type ListedRequest = Awaited<ReturnType<typeof listRunningRequests>>[numb
 export interface RequestFilter {
   /** The row of a key. */
   readonly key?: number | undefined
+  /** The row of a person, for requests of their keys. */
+  readonly person?: number | undefined
   readonly model?: string | undefined
   readonly kind?: KeyKind | undefined
+  /** `repo:millrace` */
+  readonly tag?: string | undefined
   readonly outcome?: 'ok' | 'not_ok' | 'running' | undefined
   /** The row of a bucket that it holds or held on. */
   readonly bucket?: number | undefined
@@ -93,12 +97,12 @@ export async function listClosedRequests(
   { from, before, limit, filter }: MovementRange & { readonly limit: number; readonly filter: RequestFilter },
 ): Promise<ClosedRequest[]> {
   const [first, ...others] = kindsOf(filter).map((kind) =>
-    withKeys(db)
+    (filter.tag === undefined ? withKeys(db) : taggedWith(db, account, { tag: filter.tag, from, before }))
       .where('receipts.account', '=', account)
       .where(isOfKind(kind))
       .where('receipts.movement', '>=', from)
       .where('receipts.movement', '<', before)
-      .where((eb) => eb.and(conditionsOf(eb, filter))),
+      .where((eb) => eb.and(conditionsOf(eb, { ...filter, tag: undefined }))),
   )
   const all = others.reduce((query, other) => query.unionAll(other), first!)
   return (await all.orderBy('movement', 'desc').limit(limit).execute()) as ClosedRequest[]
@@ -145,14 +149,45 @@ const withKeys = (db: LedgerDb) =>
     .selectAll('receipts')
     .select(['keys.id as key_id', 'keys.name as key_name'])
 
+/** The tagged requests lead, however rare they are. */
+const taggedWith = (db: LedgerDb, account: number, { tag, from, before }: MovementRange & { readonly tag: string }) =>
+  db
+    .selectFrom('receipt_tags')
+    .crossJoin('receipts')
+    .innerJoin('keys', 'keys.row', 'receipts.key')
+    .selectAll('receipts')
+    .select(['keys.id as key_id', 'keys.name as key_name'])
+    .where('receipt_tags.account', '=', account)
+    .where('receipt_tags.tag', '=', tag)
+    .where('receipt_tags.movement', '>=', from)
+    .where('receipt_tags.movement', '<', before)
+    .whereRef('receipts.movement', '=', 'receipt_tags.movement') as unknown as ReturnType<typeof withKeys>
+
+/** The movement from which on so many requests with a tag have closed before `before`; undefined when there are fewer. */
+export async function findTaggedSliceStart(
+  db: LedgerDb,
+  account: number,
+  { tag, before, requests }: { readonly tag: string; readonly before: number; readonly requests: number },
+): Promise<number | undefined> {
+  const query = sql<{ movement: number }>`SELECT movement FROM receipt_tags
+    WHERE account = ${account} AND tag = ${tag} AND movement < ${before} ORDER BY movement DESC LIMIT 1 OFFSET ${requests - 1}`
+  return (await listRows(db, query))[0]?.movement
+}
+
 function conditionsOf(
   eb: ExpressionBuilder<LedgerTables, 'receipts' | 'keys'>,
-  { key, model, kind, outcome, bucket }: RequestFilter,
+  { key, person, model, kind, tag, outcome, bucket }: RequestFilter,
 ): Expression<SqlBool>[] {
   const conditions: Expression<SqlBool>[] = []
   if (key !== undefined) conditions.push(eb('receipts.key', '=', key))
+  // Without an index: the receipts are read in the order of their account, from which a page is bounded.
+  if (person !== undefined) conditions.push(sql<SqlBool>`+keys.person = ${person}`)
   if (model !== undefined) conditions.push(eb('receipts.model', '=', model))
   if (kind !== undefined) conditions.push(eb('receipts.kind', '=', kind))
+  // Of a running request, which is not among the tagged ones yet.
+  if (tag !== undefined) {
+    conditions.push(sql<SqlBool>`EXISTS (SELECT 1 FROM json_each(receipts.tags) AS tagged WHERE tagged.value = ${tag})`)
+  }
   if (outcome === 'running') conditions.push(eb('receipts.state', '=', 'open'))
   if (outcome === 'ok') conditions.push(eb('receipts.outcome', '=', 'completed'))
   if (outcome === 'not_ok') conditions.push(eb('receipts.outcome', '<>', 'completed'))
@@ -185,7 +220,7 @@ const FORGET_EXPIRED = `DELETE FROM claims WHERE receipt IN
 /** Usage is kept by quarters of an hour, because every time zone in use is a multiple of them away from UTC. */
 export const QUARTER_MS = 900_000
 
-/** The receipts of one key and model that closed in one quarter of an hour. */
+/** The receipts of one key, model and set of tags that closed in one quarter of an hour. */
 export interface ClosedUsageRow extends Omit<ClosedUsage, 'account'> {
   account: number
   /** Of the last of them. */
@@ -200,7 +235,7 @@ const nextOfKind = (limit: number) => (kind: KeyKind) =>
 
 const sumsOfKind = (kind: KeyKind) => sql`
     SELECT sums.*, last.closed_at AS last_at FROM (
-      SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model,
+      SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model, tags,
         COUNT(*) AS requests, COUNT(*) FILTER (WHERE outcome <> 'completed') AS failed,
         COALESCE(SUM(uncached_input), 0) AS uncached_input, COALESCE(SUM(cached_input), 0) AS cached_input,
         COALESCE(SUM(cache_write), 0) AS cache_write, COALESCE(SUM(output), 0) AS output,
@@ -210,7 +245,7 @@ const sumsOfKind = (kind: KeyKind) => sql`
         MAX(movement) AS movement
       FROM bounded CROSS JOIN receipts ON receipts.account = bounded.account
         AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to
-      GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model) AS sums
+      GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model, tags) AS sums
     CROSS JOIN receipts AS last
       ON last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement`
 

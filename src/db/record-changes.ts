@@ -60,7 +60,16 @@ export function statementOf(query: Compilable, expectChanges?: number): AtomicSt
 
 const OPENED_COLUMNS = [
   ...(['row', 'request_id', 'account', 'key', 'kind', 'model', 'price_version', 'buckets', 'caps'] as const),
-  ...(['hold_nano', 'output_cap', 'output_bound', 'input_estimate', 'cached_estimate', 'opened_at'] as const),
+  ...([
+    'hold_nano',
+    'output_cap',
+    'output_bound',
+    'input_estimate',
+    'cached_estimate',
+    'tags',
+    'asked',
+    'opened_at',
+  ] as const),
 ]
 const CLOSED_COLUMNS = [
   ...(['state', 'closed_at', 'outcome', 'lane'] as const),
@@ -271,6 +280,8 @@ const openedRow = (change: ReceiptOpened): SqlValue[] => [
   change.outputBound,
   change.inputEstimate,
   change.cachedEstimate,
+  change.tags ?? null,
+  change.asked ?? null,
   change.at,
 ]
 

@@ -51,17 +51,99 @@ export function listStatement(
   return listRows(db, sql<StatementRow>`${lines} ORDER BY movement DESC LIMIT ${limit}`)
 }
 
-/** When the wallet moved last, up to this movement. Times never fall where numbers rise. */
+/** When the account moved last, up to this movement. Times never fall where numbers rise. */
 export async function findMovementTime(db: LedgerDb, account: number, movement: number): Promise<number | undefined> {
+  const lastRequest = (
+    kind: KeyKind,
+  ) => sql`SELECT * FROM (SELECT movement, ${correctedTime('receipts', 'closed_at')} AS at
+    FROM receipts WHERE account = ${account} AND kind = ${sql.lit(kind)} AND movement <= ${movement}
+    ORDER BY movement DESC LIMIT 1) AS ${sql.raw(`last_${kind}`)}`
   const query = sql<{ at: number }>`SELECT at FROM (
-      SELECT * FROM (SELECT movement, ${correctedTime('receipts', 'closed_at')} AS at FROM receipts
-        WHERE account = ${account} AND kind = 'wallet' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1) AS last_charge
+      ${lastRequest('wallet')}
+      UNION ALL
+      ${lastRequest('builder')}
       UNION ALL
       SELECT * FROM (SELECT movement, ${correctedTime('transfers', 'at')} AS at FROM transfers
-        WHERE account = ${account} AND unit = 'usd' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1) AS last_transfer) AS last_two
+        WHERE account = ${account} AND unit = 'usd' AND movement <= ${movement} ORDER BY movement DESC LIMIT 1) AS last_transfer) AS last_moves
     ORDER BY movement DESC LIMIT 1`
   return (await listRows(db, query))[0]?.at
 }
+
+/**
+ * The last movement of an account up to a time, 0 for none: a binary search in one statement, because times never fall where
+ * numbers rise. Returns `otherwise` if an operator has set ledger time back: then they did.
+ */
+export async function findMovementAt(
+  db: LedgerDb,
+  account: number,
+  { last, at, otherwise }: { readonly last: number; readonly at: number; readonly otherwise: number },
+): Promise<number> {
+  const ofKind = (kind: KeyKind) =>
+    sql`(SELECT closed_at FROM receipts WHERE account = ${account} AND ${isOfKind(kind)} AND movement = reached + step)`
+  const ofUnit = (unit: (typeof TRANSFER_UNITS)[number]) =>
+    sql`(SELECT at FROM transfers WHERE account = ${account} AND unit = ${sql.lit(unit)} AND movement = reached + step)`
+  const time = sql`COALESCE(${sql.join([...RECEIPT_KINDS.map(ofKind), ...TRANSFER_UNITS.map(ofUnit)])}, 0)`
+  const first = last < 1 ? 0 : 2 ** Math.floor(Math.log2(last))
+  const query = sql<{ movement: number }>`WITH RECURSIVE halved (reached, step) AS (
+      SELECT CAST(0 AS BIGINT), ${first}
+      UNION ALL
+      SELECT CASE WHEN reached + step <= ${last} AND ${time} <= ${at} THEN reached + step ELSE reached END, step / 2
+        FROM halved WHERE step > 0)
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM clock_corrections) THEN ${otherwise} ELSE MAX(reached) END AS movement FROM halved`
+  return (await listRows(db, query))[0]?.movement ?? 0
+}
+
+/** The last request of the wallet and the last transfer of dollars before a movement, the later one first. */
+export const listLastMoves = (db: LedgerDb, account: number, before: number) =>
+  listRows(
+    db,
+    sql<LastMove>`
+      SELECT * FROM (SELECT movement, closed_at AS at, ${correctedTime('receipts', 'closed_at')} AS corrected, balance_nano,
+          'charge' AS kind, CAST(NULL AS BIGINT) AS amount_nano, '' AS ref, '' AS reason FROM receipts
+        WHERE account = ${account} AND kind = 'wallet' AND movement < ${before} ORDER BY movement DESC LIMIT 1) AS last_charge
+      UNION ALL
+      SELECT * FROM (SELECT movement, at, ${correctedTime('transfers', 'at')} AS corrected, balance_nano, kind, amount_nano, ref, reason
+        FROM transfers
+        WHERE account = ${account} AND unit = 'usd' AND movement < ${before} ORDER BY movement DESC LIMIT 1) AS last_transfer
+      ORDER BY movement DESC`,
+  )
+
+/** Of a request only its number, time and balance are read. `corrected` is the time without an operator's correction of the clock. */
+interface LastMove {
+  movement: number
+  at: number
+  corrected: number
+  balance_nano: bigint
+  kind: StatementKind
+  amount_nano: bigint | null
+  ref: string
+  reason: string
+}
+
+/** How many requests of the wallet closed in a range of movements, counted in the index. */
+export async function countWalletRequests(db: LedgerDb, account: number, { from, before }: MovementRange) {
+  const query = sql<{ requests: number }>`SELECT COUNT(*) AS requests FROM receipts
+    WHERE account = ${account} AND kind = 'wallet' AND movement >= ${from} AND movement < ${before}`
+  return (await listRows(db, query))[0]!.requests
+}
+
+/** The wallet's balance before a movement: 0 before the first one. */
+export const findWalletBalance = async (db: LedgerDb, account: number, before: number): Promise<bigint> =>
+  (await listLastMoves(db, account, before))[0]?.balance_nano ?? 0n
+
+/** Transfers of dollars in a range of movements, oldest first. */
+export const listMoneyTransfers = (
+  db: LedgerDb,
+  account: number,
+  { from, before, limit }: MovementRange & { readonly limit: number },
+) =>
+  listRows(
+    db,
+    sql<{ movement: number; at: number; kind: string; amount_nano: bigint; ref: string; reason: string }>`
+      SELECT movement, at, kind, amount_nano, ref, reason FROM transfers
+        WHERE account = ${account} AND unit = 'usd' AND movement >= ${from} AND movement < ${before}
+        ORDER BY movement LIMIT ${limit}`,
+  )
 
 /** The number of an account's last movement, 0 for none: the maximum of the ends of all indexes. */
 export async function findLastMovement(db: LedgerDb, account: number): Promise<number> {

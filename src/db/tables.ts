@@ -1,12 +1,15 @@
 import type { Generated, Kysely, Selectable } from 'kysely'
+import type { ManagedKind } from '../contract/managed.ts'
+import type { Language, NoticeEvent } from '../contract/notices.ts'
 import type { Unit } from '../model/allowance.ts'
 import type { TurnOutcome } from '../model/ending.ts'
+import type { PeopleTables } from './people-tables.ts'
 
 /**
  * The ledger's tables. In every database a column whose name ends in `_nano` is money and read as bigint, every other
  * integer is a number, and times are milliseconds UTC.
  */
-export interface LedgerTables {
+export interface LedgerTables extends PeopleTables {
   meta: { name: string; value: string }
   accounts: {
     row: Generated<number>
@@ -17,6 +20,8 @@ export interface LedgerTables {
     created_at: number
     /** Since when its rows do not balance. Nothing moves on it until an operator has looked. */
     frozen_at: number | null
+    /** 1: its people have to give a second factor. */
+    second_factor: Generated<number>
   }
   keys: {
     row: Generated<number>
@@ -45,7 +50,47 @@ export interface LedgerTables {
     former_until: Generated<number | null>
     /** 1: a key of the console's playground, without a secret. */
     playground: Generated<number>
+    /** Whose key it is, for life; null where it is the account's own. */
+    person: Generated<number | null>
+    team: Generated<number | null>
+    /** JSON array of the client addresses and networks that may use it, or null for any. */
+    addresses: Generated<string | null>
   }
+  /** Teams of an account, each with a budget inside its wallet or plan. */
+  teams: {
+    row: Generated<number>
+    id: string
+    account: number
+    /** Unique among those that are not archived. */
+    name: string
+    created_at: number
+    archived_at: number | null
+  }
+  /** Budgets that clients give to runs of agents: see `model/run.ts`. A row never changes. */
+  runs: {
+    row: Generated<number>
+    account: number
+    /** Unique in its account. */
+    id: string
+    /** The run around it. */
+    parent: number | null
+    max_nano: bigint | null
+    max_requests: number | null
+    max_tokens: number | null
+    opened_at: number
+    ends_at: number
+  }
+  /** Caps of people and teams, of new keys, and those of keys that have no column. */
+  spend_caps: {
+    account: number
+    /** `person:12`, `team:3`, `key:17`, or `new-keys`. */
+    holder: string
+    name: string
+    /** Of a cap on requests or tokens, their number. */
+    amount_nano: bigint
+  }
+  /** A higher amount of a cap until an end. */
+  cap_raises: { account: number; subject: string; amount_nano: bigint; until: number }
   buckets: {
     row: Generated<number>
     unit: Unit | 'cap'
@@ -77,7 +122,7 @@ export interface LedgerTables {
     price_version: number
     /** JSON array of the bucket rows that the hold is on. */
     buckets: string
-    /** Names of the spend caps that it counts against, separated by spaces: `day month`. */
+    /** Marks of the caps that it counts against, separated by spaces: `day month team:3:month`. */
     caps: string | null
     hold_nano: bigint
     output_cap: number
@@ -87,6 +132,10 @@ export interface LedgerTables {
     input_estimate: number
     /** The part of it that the provider had just seen in the same conversation. */
     cached_estimate: number
+    /** JSON array of its tags, `["branch:main","repo:millrace"]`, in the order of their names. */
+    tags: string | null
+    /** What its client asked for that changes the price, as JSON: `{"service_tier":"priority"}`. */
+    asked: string | null
     opened_at: number
     closed_at: number | null
     outcome: TurnOutcome | null
@@ -114,6 +163,8 @@ export interface LedgerTables {
     /** The wallet's balance after the charge; null while it is open, and where a plan pays. */
     balance_nano: bigint | null
   }
+  /** The tags of closed requests, by which lists are filtered. Triggers of `receipts` write them. */
+  receipt_tags: { account: number; tag: string; movement: number }
   transfers: {
     row: Generated<number>
     /** `grant` and `expiry` begin and end periods of windows. */
@@ -159,11 +210,11 @@ export interface LedgerTables {
     at: number
     expires_at: number
   }
-  /** Spending and holds of a key in the running period of a spend cap. */
+  /** Spending and holds of a key, a person or a team in the running period of a cap; of one on requests or tokens, their number. */
   spend_counters: {
     row: Generated<number>
     account: number
-    /** e.g. `cap:17:day`. */
+    /** e.g. `cap:17:day`, `cap:team:3:month`. */
     subject: string
     period_start: number
     period_end: number
@@ -191,50 +242,6 @@ export interface LedgerTables {
     used_nano: bigint
     period_end: number
   }
-  /** People who sign in to the console. An owner has an account, an operator may have one. */
-  people: {
-    row: Generated<number>
-    id: string
-    /** Lower case. */
-    email: string
-    role: Role
-    account: number | null
-    /** A PHC string: method, parameters, salt and hash. */
-    password: string
-    created_at: number
-    password_changed_at: number
-    disabled_at: number | null
-  }
-  sessions: {
-    row: Generated<number>
-    /** Public; not the secret. */
-    id: string
-    /** HMAC-SHA-256 of the secret, which is not stored. */
-    digest: Uint8Array
-    person: number
-    created_at: number
-    /** Written at most once a minute. */
-    seen_at: number
-    expires_at: number
-    /** When the password was last confirmed. */
-    confirmed_at: number
-    agent: string
-    address: string
-  }
-  invites: {
-    row: Generated<number>
-    digest: Uint8Array
-    role: Role
-    account: number | null
-    /** The person whose password it resets; null where it creates a person. */
-    person: number | null
-    /** Null for the first person of a server, who chooses it. */
-    email: string | null
-    created_at: number
-    expires_at: number
-    used_at: number | null
-    created_by: string
-  }
   /** Keys of the management API. */
   admin_keys: {
     row: Generated<number>
@@ -253,6 +260,64 @@ export interface LedgerTables {
     revoked_at: number | null
     /** Written at most once a minute. */
     last_used_at: number | null
+    /** The account whose people a key of SCIM manages; null for all other keys. */
+    account: number | null
+  }
+  /** How a person is known to an issuer of single sign-on. */
+  identities: { row: Generated<number>; person: number; issuer: string; subject: string; created_at: number }
+  /** States of sign-ins that have come back, by digest: each counts once, on all nodes. */
+  sign_on_uses: { digest: Uint8Array; expires_at: number }
+  /** What SCIM keeps of a person beside the person. */
+  scim_users: {
+    person: number
+    account: number
+    external_id: string | null
+    given_name: string | null
+    family_name: string | null
+    display_name: string | null
+    /** Until SCIM creates them again, it does not show them. */
+    deleted_at: number | null
+  }
+  /** Groups of an account at its directory. */
+  scim_groups: {
+    row: Generated<number>
+    id: string
+    account: number
+    name: string
+    external_id: string | null
+    /** The team of this name; null for a group that gives a role. */
+    team: number | null
+    created_at: number
+  }
+  scim_members: { of_group: number; person: number }
+  /** Requests of the management API with an idempotency key. content.db keeps their answers under the request id. */
+  admin_calls: {
+    /** HMAC of admin key, method, path and idempotency key. */
+    scope: string
+    /** HMAC of the body. */
+    fingerprint: string
+    request_id: string
+    /** 1: the row was written together with the change itself. 0: before an order to the ledger, or after a request without a change. */
+    acted: number
+    at: number
+    expires_at: number
+  }
+  /** What operators manage beside the configuration file. Rows are only added: the newest of a name counts. */
+  managed_entries: {
+    /** Counts from 1 without a gap. The newest is the revision of them all. */
+    row: number
+    kind: ManagedKind | 'price'
+    name: string
+    /** JSON, as in the file, without secrets; null: retired, or a price that was called off. */
+    entry: string | null
+    /** The key of the ring that sealed the secrets of an upstream. */
+    ring_key: string | null
+    sealed: Uint8Array | null
+    /** Later than `created_at` for an announced price. */
+    effective_from: number
+    created_at: number
+    /** An actor of the audit log. */
+    created_by: string
   }
   /** The audit log: a hash chain that only grows. */
   audit: {
@@ -299,6 +364,148 @@ export interface LedgerTables {
     /** When the operator credited the account. */
     answered_at: number | null
   }
+  /** Payments by card, and what has become of them at the provider. */
+  payments: {
+    row: Generated<number>
+    id: string
+    account: number
+    /** `top_up`: by the owner, `automatic`: a saved card, `plan`: a paid period. Plans move nothing on the wallet. */
+    kind: PaymentKind
+    state: 'open' | 'failed' | 'expired' | 'paid'
+    /** What was ordered; 0 of a plan, whose price the provider keeps. */
+    amount_nano: bigint
+    /** What the provider has received; null before that. */
+    received_nano: bigint | null
+    refunded_nano: Generated<bigint>
+    /** Of a dispute that is not won. */
+    disputed_nano: Generated<bigint>
+    dispute: 'open' | 'won' | 'lost' | null
+    dispute_at: Generated<number>
+    /** What was refunded or disputed and the wallet did not have any more. */
+    owed_nano: Generated<bigint>
+    plan: string | null
+    /** The provider's ids. */
+    session: string | null
+    intent: string | null
+    invoice: string | null
+    receipt_url: string | null
+    failure: string | null
+    created_at: number
+    paid_at: number | null
+    /** 1: its card is saved when it is paid. */
+    saves_card: Generated<number>
+    /** 0: the wallet or the plan is not yet what the payment has come to. */
+    settled: Generated<number>
+    /** Counts its changes. */
+    version: Generated<number>
+    /** Of an invoice: the row in `plan_purchases`, and the end of the period that is paid. */
+    purchase: number | null
+    period_end: number | null
+  }
+  /** Movements of payments on wallets, in order. The reference in the ledger follows from payment and step. */
+  payment_steps: { payment: number; step: number; delta_nano: bigint; at: number; done_at: number | null }
+  /** Events of the provider that have taken effect. */
+  payment_events: { id: string; type: string; at: number }
+  /** Accounts as customers of the provider, with the saved card and the automatic top-up. */
+  payers: {
+    account: number
+    customer: string | null
+    method: string | null
+    /** `visa 4242` */
+    card: string | null
+    automatic: number
+    below_nano: bigint
+    add_nano: bigint
+    /** The most in a calendar month of UTC. */
+    month_nano: bigint
+    /** In a row. */
+    failures: number
+    failure: string | null
+    failed_at: number | null
+    /** Not before. */
+    next_at: number
+    version: Generated<number>
+  }
+  /** Plans that are paid by card. */
+  plan_purchases: {
+    row: Generated<number>
+    subscription: string
+    account: number
+    plan: string
+    status: string | null
+    /** 1: it does not renew. */
+    cancels: number
+    status_at: number
+    /** The end of the last period that is paid and was not given back. */
+    paid_until: number
+    /** The end with which the plan was assigned. */
+    assigned_until: number
+    created_at: number
+    version: Generated<number>
+  }
+  /** What the people of an account, or operators, are told. */
+  notices: {
+    row: Generated<number>
+    id: string
+    /** What it is about, with its period and threshold: each is told once. */
+    once: string
+    event: NoticeEvent
+    /** Null: for operators. */
+    account: number | null
+    /** The person whose key or cap it is about, who sees it too. */
+    person: number | null
+    /** JSON of NoticeFacts. */
+    facts: string
+    at: number
+  }
+  notice_reads: { person: number; notice: number }
+  notice_settings: { account: number; low_balance_nano: bigint | null }
+  /** People without a row get mail, in English. */
+  notice_preferences: { person: number; mail: number; language: Language }
+  /** Where notices are sent. */
+  webhooks: {
+    row: Generated<number>
+    id: string
+    /** Null: of operators. */
+    account: number | null
+    url: string
+    /** Separated by spaces. */
+    events: string
+    /** The id of the key of the key ring that seals the secret. */
+    ring_key: string
+    secret: Uint8Array
+    /** The secret before the last rotation, with which deliveries are signed as well until just before `former_until`. */
+    former_ring_key: string | null
+    former_secret: Uint8Array | null
+    former_until: number | null
+    created_at: number
+    created_by: string
+    failing_since: number | null
+    state: 'on' | 'off' | 'failed'
+  }
+  /** The outbox: each row is one mail or one message to a webhook. */
+  notice_deliveries: {
+    row: Generated<number>
+    id: string
+    event: NoticeEvent | 'test' | 'invitation'
+    notice: number | null
+    webhook: number | null
+    /** The address of a mail. */
+    recipient: string | null
+    language: Language | null
+    /** What is sent where it is not the notice: a link that only the recipient may read. Deleted once it is sent. */
+    ring_key: string | null
+    sealed: Uint8Array | null
+    state: 'waiting' | 'sent' | 'failed'
+    attempts: number
+    /** When it is sent next. A node that sends it first moves this on, so that no other does at the same time. */
+    next_at: number
+    /** The HTTP status of the last attempt. */
+    status: number | null
+    error: string | null
+    created_at: number
+    ended_at: number | null
+  }
   /** An operator has set ledger time back: rows up to these have times from before that. */
   clock_corrections: {
     row: Generated<number>
@@ -319,5 +526,5 @@ export type PricesTable = Row<'prices'>
 export type SpendCountersTable = Row<'spend_counters'>
 export type ProvedSumsTable = Row<'proved_sums'>
 
+export type PaymentKind = 'top_up' | 'automatic' | 'plan'
 export type AccountStatus = 'active' | 'suspended' | 'closed'
-export type Role = 'owner' | 'operator'

@@ -79,8 +79,8 @@ const MOVEMENTS_AT_ONCE = 32
 const standsOn = (bucket: string): string =>
   `instr(',' || trim(receipts.buckets, '[]') || ',', ',' || ${bucket} || ',') > 0`
 
-const isHeldWrong = (which: string) =>
-  sql.raw(`held_nano <> (SELECT ${sumThatFits('hold_nano')} FROM receipts INDEXED BY open_receipts
+const isHeldWrong = (which: string, amount = 'hold_nano') =>
+  sql.raw(`held_nano <> (SELECT ${sumThatFits(amount)} FROM receipts INDEXED BY open_receipts
     WHERE receipts.state = 'open' AND receipts.account = slice.account AND ${which})`)
 
 const IS_OVERDRAWN = sql`posted_nano < 0 OR held_nano < 0 OR posted_nano - held_nano < 0`
@@ -105,7 +105,11 @@ export function checkWallets(db: LedgerDb, after: number, limit: number): Promis
 const lastOf = (kind: KeyKind): string => `COALESCE((SELECT MAX(movement) FROM receipts
   WHERE receipts.account = slice.account AND kind = '${kind}' AND movement IS NOT NULL), 0)`
 
-const chargedOf = (kind: KeyKind, which: string): string => `(SELECT ${sumThatFits('charge_nano')} FROM receipts
+const chargedOf = (
+  kind: KeyKind,
+  which: string,
+  amount = 'charge_nano',
+): string => `(SELECT ${sumThatFits(amount)} FROM receipts
   WHERE receipts.account = slice.account AND kind = '${kind}' AND movement > slice.after AND movement <= slice.last AND ${which})`
 
 /** Null: too many for one statement. */
@@ -156,30 +160,47 @@ export function checkWindows(
   return listRows(db, query)
 }
 
-/** The key and the name in the subject of a spend cap. */
-const CAP_KEY = `CAST(substr(subject, 5) AS INTEGER)`
-const CAP_NAME = `substr(subject, 5 + instr(substr(subject, 5), ':'))`
+/** The key in the subject of a cap; null for the cap of a person or a team, whose mark is the rest. */
+const CAP_KEY = `CASE WHEN subject GLOB 'cap:[0-9]*' THEN CAST(substr(subject, 5) AS INTEGER) END`
+const CAP_MARK = `CASE WHEN subject GLOB 'cap:[0-9]*' THEN substr(subject, 5 + instr(substr(subject, 5), ':')) ELSE substr(subject, 5) END`
 
-/** Receipts that count against the spend cap in its running period. */
-const COUNTED = `receipts.key = slice.key AND receipts.row >= slice.first_receipt
-  AND instr(' ' || receipts.caps || ' ', ' ' || slice.name || ' ') > 0`
+/** What a receipt holds of a cap, and what it has spent of it: `spentOf` of ledger/state/allowances.ts. */
+const RESERVED_TOKENS = '(receipts.input_estimate + receipts.output_bound)'
+const countedBy = (mark: string, { usd, requests, tokens }: Record<'usd' | 'requests' | 'tokens', string>): string =>
+  `CASE WHEN ${mark} GLOB '*requests_day' OR ${mark} GLOB 'run:*:requests' THEN ${requests}
+    WHEN ${mark} GLOB '*tokens_day' OR ${mark} GLOB 'run:*:tokens' THEN ${tokens} ELSE ${usd} END`
+const heldUnder = (mark: string): string =>
+  countedBy(mark, { usd: 'receipts.hold_nano', requests: '1', tokens: RESERVED_TOKENS })
+export const spentUnder = (mark: string): string =>
+  countedBy(mark, {
+    usd: 'COALESCE(receipts.charge_nano, 0)',
+    requests: `receipts.state = 'settled'`,
+    tokens: `CASE receipts.state WHEN 'settled' THEN MIN(${RESERVED_TOKENS}, receipts.uncached_input + receipts.cached_input
+      + receipts.cache_write + receipts.output) ELSE 0 END`,
+  })
 
-/** Counters of spend caps, in the order of their accounts. */
+/** Receipts that count against the cap in its running period. */
+const COUNTED = `(slice.key IS NULL OR receipts.key = slice.key) AND receipts.row >= slice.first_receipt
+  AND instr(' ' || receipts.caps || ' ', ' ' || slice.mark || ' ') > 0`
+
+const spentOf = (kind: KeyKind): string => chargedOf(kind, COUNTED, spentUnder('slice.mark'))
+
+/** Counters of caps, in the order of their accounts. */
 export function checkCaps(
   db: LedgerDb,
   { after, limit, sinceProof }: PeriodSlice<{ readonly account: number; readonly subject: string }>,
 ): Promise<readonly CheckedPeriod[]> {
   const query = sql<CheckedPeriod>`
     WITH slice AS MATERIALIZED (
-        SELECT *, ${sql.raw(CAP_KEY)} AS key, ${sql.raw(CAP_NAME)} AS name FROM spend_counters
+        SELECT *, ${sql.raw(CAP_KEY)} AS key, ${sql.raw(CAP_MARK)} AS mark FROM spend_counters
           WHERE (account, subject) > (${after.account}, ${after.subject}) ORDER BY account, subject LIMIT ${limit}),
       ranged AS MATERIALIZED (
         SELECT slice.*, COALESCE(proved.used_nano, slice.carried_nano) AS proved_nano, COALESCE(proved.movement, 0) AS after,
             MAX(${sql.raw(lastOf('wallet'))}, ${sql.raw(lastOf('builder'))}) AS last
           FROM slice ${PROVED(sinceProof)})
     SELECT 'counter' AS kind, account, subject, period_start, period_end, first_receipt, NULL AS closed_at, spent_nano AS used_nano, proved_nano, after, last,
-        ${chargedIfFew(`${chargedOf('wallet', COUNTED)} + ${chargedOf('builder', COUNTED)}`)} AS charged_nano,
-        ${isHeldWrong(COUNTED)} AS held,
+        ${chargedIfFew(`${spentOf('wallet')} + ${spentOf('builder')}`)} AS charged_nano,
+        ${isHeldWrong(COUNTED, heldUnder('slice.mark'))} AS held,
         spent_nano < 0 OR held_nano < 0 OR spent_nano > bound_nano - held_nano AS overdrawn
       FROM ranged AS slice`
   return listRows(db, query)
@@ -195,7 +216,8 @@ interface MovementSlice {
 const charges = sql.raw(highAndLow('charge_nano'))
 
 const inSlice = ({ account, after, to }: MovementSlice, kind: KeyKind) =>
-  sql`receipts.account = ${account} AND ${isOfKind(kind)} AND movement > ${after} AND movement <= ${to} AND charge_nano > 0`
+  sql`receipts.account = ${account} AND ${isOfKind(kind)} AND movement > ${after} AND movement <= ${to}
+    AND receipts.state = 'settled'`
 
 export async function sumChargesOfWindow(db: LedgerDb, slice: MovementSlice, bucket: number): Promise<bigint> {
   const query = sql<HighAndLow>`SELECT ${charges} FROM receipts, json_each(receipts.buckets) AS held_on
@@ -210,9 +232,10 @@ export async function listKeysUnderCaps(db: LedgerDb, slice: MovementSlice): Pro
 }
 
 export interface CountedCap {
-  readonly key: number
-  /** As on receipts: `day`. */
-  readonly name: string
+  /** Null: of a person or a team. */
+  readonly key: number | null
+  /** As on receipts: `day`, `team:3:month`. */
+  readonly mark: string
   /** The receipt with which its period began. */
   readonly firstReceipt: number
   /** It counts the movements after `from`, up to and including `to`. */
@@ -226,43 +249,19 @@ export async function sumChargesOfCaps(
   slice: MovementSlice,
   caps: readonly CountedCap[],
 ): Promise<readonly bigint[]> {
-  const asked = JSON.stringify(caps.map(({ key, name, firstReceipt, from, to }) => [key, name, firstReceipt, from, to]))
+  const asked = JSON.stringify(caps.map(({ key, mark, firstReceipt, from, to }) => [key, mark, firstReceipt, from, to]))
   const ofKind = (kind: KeyKind) => sql`
-    SELECT counted.place, ${charges} FROM receipts JOIN (
-        SELECT key AS place, value ->> 0 AS key, value ->> 1 AS name, value ->> 2 AS first, value ->> 3 AS after, value ->> 4 AS last
+    SELECT counted.place, ${sql.raw(highAndLow(spentUnder('counted.mark')))} FROM receipts JOIN (
+        SELECT key AS place, value ->> 0 AS key, value ->> 1 AS mark, value ->> 2 AS first, value ->> 3 AS after, value ->> 4 AS last
           FROM json_each(${asked})) AS counted
-      ON counted.key = receipts.key AND receipts.row >= counted.first
+      ON (counted.key IS NULL OR counted.key = receipts.key) AND receipts.row >= counted.first
         AND movement > counted.after AND movement <= counted.last
-        AND instr(' ' || receipts.caps || ' ', ' ' || counted.name || ' ') > 0
+        AND instr(' ' || receipts.caps || ' ', ' ' || counted.mark || ' ') > 0
       WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL GROUP BY 1`
   const sums = caps.map(() => 0n)
   const query = sql<HighAndLow & { place: number }>`${unionOfKinds(ofKind)}`
   for (const row of await listRows(db, query)) sums[row.place]! += exactSum(row)
   return sums
-}
-
-/**
- * The last movement of an account up to a time, 0 for none: a binary search in one statement, because times never fall where
- * numbers rise. Returns `otherwise` if an operator has set ledger time back: then they did.
- */
-export async function findMovementAt(
-  db: LedgerDb,
-  account: number,
-  { last, at, otherwise }: { readonly last: number; readonly at: number; readonly otherwise: number },
-): Promise<number> {
-  const ofKind = (kind: KeyKind) =>
-    sql`(SELECT closed_at FROM receipts WHERE account = ${account} AND ${isOfKind(kind)} AND movement = reached + step)`
-  const ofUnit = (unit: (typeof TRANSFER_UNITS)[number]) =>
-    sql`(SELECT at FROM transfers WHERE account = ${account} AND unit = ${sql.lit(unit)} AND movement = reached + step)`
-  const time = sql`COALESCE(${sql.join([...RECEIPT_KINDS.map(ofKind), ...TRANSFER_UNITS.map(ofUnit)])}, 0)`
-  const first = last < 1 ? 0 : 2 ** Math.floor(Math.log2(last))
-  const query = sql<{ movement: number }>`WITH RECURSIVE halved (reached, step) AS (
-      SELECT 0, ${first}
-      UNION ALL
-      SELECT CASE WHEN reached + step <= ${last} AND ${time} <= ${at} THEN reached + step ELSE reached END, step / 2
-        FROM halved WHERE step > 0)
-    SELECT CASE WHEN EXISTS (SELECT 1 FROM clock_corrections) THEN ${otherwise} ELSE MAX(reached) END AS movement FROM halved`
-  return (await listRows(db, query))[0]?.movement ?? 0
 }
 
 /** Up to `limit` rows after `after`, up to and including `to`. */

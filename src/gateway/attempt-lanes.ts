@@ -109,6 +109,7 @@ async function attemptLane(
     calledAt: nowMicros(),
     firstContentAt: undefined,
     trace: undefined,
+    tierInHead: undefined,
     hiddenReasoning: 'no',
   }
   let calledAt = attempt.calledAt

@@ -1,6 +1,6 @@
 import type { Lane } from '../catalog/catalog.ts'
 import type { Attempt, SettledCharge } from '../model/ending.ts'
-import type { InputUsage, Usage } from '../model/price.ts'
+import type { InputUsage, PricedValues, Usage } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
 import type { HiddenReasoning, SeenWork } from '../pricing/lane-estimators.ts'
 import type { RefusalClass } from '../protocols/refusals/provider-error.ts'
@@ -64,6 +64,8 @@ export interface Produced extends SeenWork {
   /** The provider's words for how its answer ended, while requests are traced. */
   readonly finishReasons?: readonly string[] | undefined
   readonly usage: Usage | undefined
+  /** What it says it has served of what changes the price. */
+  readonly served?: PricedValues | undefined
   /** Its count of a part of the answer, where the final count is missing: a lower bound. */
   readonly usageSoFar?: Usage | undefined
   /** `outputBytes` when that count arrived. */
@@ -98,6 +100,8 @@ export interface LaneAttempt {
   firstContentAt: number | undefined
   /** The span of the call that runs. */
   trace: CallTrace | undefined
+  /** What a header of the last call's answer says of its service tier: Gemini has it there. */
+  tierInHead: string | undefined
   /** Whether the lane may hide reasoning, as it was last called. */
   hiddenReasoning: HiddenReasoning
 }

@@ -10,6 +10,7 @@ import {
   type RefusalClass,
   readProviderError,
 } from '../protocols/refusals/provider-error.ts'
+import { servedValues } from '../protocols/shared/stream-state.ts'
 import type { LaneDialect } from '../protocols/wires.ts'
 import {
   isUntouched,
@@ -112,6 +113,7 @@ export async function callLane(
   permit.report(RESPONDED)
   if (status < 400) {
     cancellation.disconnectPolicy = disconnectPolicy
+    attempt.tierInHead = called.headers['x-gemini-service-tier']
     const result =
       conversion.delivery === 'json' && conversion.relayReply
         ? await relayJson(services, turn, attempt, { body, relayReply: conversion.relayReply })
@@ -213,7 +215,7 @@ const NOTHING = Buffer.alloc(0)
 /** Reads and checks a JSON answer, and encodes it in the client's protocol. */
 async function relayJson(
   { bounds, nowMicros }: TurnServices,
-  { request, cancellation }: Turn,
+  { request, cancellation, price }: Turn,
   attempt: LaneAttempt,
   { body, relayReply }: JsonAnswer,
 ): Promise<AttemptResult> {
@@ -240,6 +242,8 @@ async function relayJson(
         answer: { unsent: NOTHING, close: reply.close },
         used: {
           ...{ usage: reply.usage, outputBytes: reply.outputBytes, jsonAnswerMs },
+          served:
+            price.multipliers || attempt.lane.cost?.multipliers ? servedValues(reply.served, undefined) : undefined,
           finishReasons: attempt.trace && readFinishReasons(value),
         },
         disconnectedEarly: cancellation.disconnectedEarly,

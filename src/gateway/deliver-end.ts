@@ -89,7 +89,8 @@ function encodeEnd(
   if (result.kind === 'broken-off') return encoder.fail(result.problem)
   if (result.kind !== 'finished' || !settled || !owed) throw new Error(`An answer that is ${result.kind} has no end`)
   const { unsent } = result.answer
-  const closing = result.answer.close({ usage: owed.usage, charge: settled.charge, tier: settled.tier, price })
+  const { usage, values } = owed
+  const closing = result.answer.close({ usage, charge: settled.charge, tier: settled.tier, price, values })
   return unsent.length === 0 ? closing : Buffer.concat([unsent, closing])
 }
 

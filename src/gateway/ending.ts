@@ -2,7 +2,16 @@ import type { Model } from '../catalog/catalog.ts'
 import { msBetween } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
 import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
-import { type InputUsage, inputTokensOf, type MeteredUsage, type Price, type Usage } from '../model/price.ts'
+import {
+  chargedValues,
+  type InputUsage,
+  inputTokensOf,
+  type MeteredUsage,
+  PRICED_FIELDS,
+  type Price,
+  type PricedValues,
+  type Usage,
+} from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { estimateInput } from '../pricing/estimate.ts'
 import type { LaneEstimator } from '../pricing/lane-estimators.ts'
@@ -19,6 +28,8 @@ type EndingCharge = Pick<Ending, 'outcome' | 'owed'>
 export interface EndingBounds {
   readonly model: Model
   readonly price: Price
+  /** What the client asked for that changes the price. */
+  readonly priced?: PricedValues | undefined
   /** The head has gone out with 200; before it the client gets an error status, which must not cost anything. */
   readonly headSent: boolean
   readonly bytesPerToken: number
@@ -87,8 +98,10 @@ const STOPPED_OUTCOMES = {
  */
 function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): EndingCharge {
   const usage = usageOf(produced, bounds)
-  const { tier, cost } = priceUsage(bounds.price, usage)
-  return { outcome, owed: { usage, tier, cost } }
+  const { price, priced } = bounds
+  const values = price.multipliers && chargedValues(price, priced, produced.served)
+  const { tier, cost } = priceUsage(price, usage, values)
+  return { outcome, owed: values === undefined ? { usage, tier, cost } : { usage, tier, cost, values } }
 }
 
 const usageOf = (produced: Produced, bounds: EndingBounds): MeteredUsage =>
@@ -119,6 +132,7 @@ export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstima
     bytesPerToken: model.bytesPerToken,
     model,
     price,
+    priced: request.priced,
     inputBound,
     inputEstimate,
     cachedEstimate,
@@ -127,11 +141,16 @@ export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstima
   }
   const { outcome, owed } = decideOwed(run, bounds)
   const leftItsLane = owed !== undefined && previousOrigin !== undefined && lane?.origin !== previousOrigin
+  const laneWork = laneWorkOf(run, owed, bounds)
   const ending: Ending = {
     outcome,
     owed,
     lane: lane?.id,
-    attempts: leftItsLane ? withCacheLost(run, cachedEstimate - owed.usage.cachedInput) : run.attempts,
+    attempts: attemptsOf(run.attempts, {
+      cacheLost: leftItsLane ? cachedEstimate - owed.usage.cachedInput : 0,
+      cost: laneWork?.cost,
+      charged: price.multipliers && owed && chargedOtherwise(request.priced, owed.values),
+    }),
     firstByteMs: firstContentAt === undefined ? undefined : msBetween(startedAt, firstContentAt),
     totalMs: msBetween(startedAt, nowMicros),
     compaction:
@@ -142,23 +161,40 @@ export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstima
   }
   const counted = result.kind === 'finished' && owed !== undefined && !owed.usage.estimated
   const misses = counted ? learnFromAnswer(request, result.used, owed, bounds) : undefined
-  return { ending, misses, laneWork: laneWorkOf(run, owed, bounds) }
+  return { ending, misses, laneWork }
 }
 
-/** For the metrics of the lane: its provider bills the operator for an answer that costs the client nothing too. */
+/** For the receipt and the metrics of the lane: its provider bills the operator for an answer that costs the client nothing too. */
 function laneWorkOf({ result, lane, laneFirstByteMs }: ProviderRun, owed: Owed | undefined, bounds: EndingBounds) {
   const isAnswer = result.kind === 'finished' || result.kind === 'broken-off'
   if (lane === undefined || !(isAnswer || (result.kind === 'stopped' && (result.accepted || owed)))) return undefined
   const usage = owed?.usage ?? usageOf(result.used, bounds)
-  const cost = lane.cost && priceUsage(lane.cost, usage).cost
+  // The provider bills what it has served, not what the client asked for.
+  const values = lane.cost?.multipliers && { ...bounds.priced, ...result.used.served }
+  const cost = lane.cost && priceUsage(lane.cost, usage, values).cost
   return { usage, cost, firstByteMs: laneFirstByteMs }
 }
 
-/** Tokens that are charged as new because the conversation moved to a lane that does not have them in its cache. */
-function withCacheLost({ attempts }: ProviderRun, cacheLost: number): readonly Attempt[] {
+/**
+ * The last attempt did the work. `cacheLost`: tokens that are charged as new because the conversation moved to a lane that
+ * does not have them in its cache.
+ */
+function attemptsOf(attempts: readonly Attempt[], { cacheLost, cost, charged }: AttemptWork): readonly Attempt[] {
   const last = attempts.at(-1)
-  return last && cacheLost > 0 ? [...attempts.slice(0, -1), { ...last, cacheLost }] : attempts
+  if (last === undefined || (cacheLost <= 0 && cost === undefined && charged === undefined)) return attempts
+  const work = { ...(cacheLost > 0 && { cacheLost }), ...(cost !== undefined && { cost: String(cost) }) }
+  return [...attempts.slice(0, -1), { ...last, ...work, ...(charged && { charged }) }]
 }
+
+interface AttemptWork {
+  readonly cacheLost: number
+  readonly cost: bigint | undefined
+  readonly charged: PricedValues | undefined
+}
+
+/** For the receipt, which has what was asked for. Undefined: it was charged by that. */
+const chargedOtherwise = (asked: PricedValues | undefined, values: PricedValues = {}): PricedValues | undefined =>
+  PRICED_FIELDS.every((field) => asked?.[field] === values[field]) ? undefined : values
 
 /** The lengths of a conversation and of its compaction, both by the catalogue's ratio. */
 function compactionOf(
@@ -216,7 +252,7 @@ function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bound
     const isWhole = used.jsonAnswerMs !== undefined
     const estimate = estimateUsage(isWhole ? { ...used, outputBytes: 0, calls: 0 } : used, bounds)
     if (!isWhole || estimate.output > 0)
-      estimateError = Number(priceUsage(bounds.price, estimate).cost) / Number(owed.cost) - 1
+      estimateError = Number(priceUsage(bounds.price, estimate, owed.values).cost) / Number(owed.cost) - 1
   }
   // The data of images and files does not tell how many tokens text has.
   const inputEstimate = request.otherInputs.length === 0 ? bounds.inputEstimate : 0

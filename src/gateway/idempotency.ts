@@ -140,9 +140,10 @@ const INVALID: IdempotencyKeyOutcome = {
   ),
 }
 
-/** What an idempotency key belongs to: with another API key, method or path it is another key. */
+/** What an idempotency key belongs to: with another key, method or path it is another one. */
 interface KeyedRequest {
-  readonly key: KeyRow
+  /** The row of an API key, or the id of an admin key. */
+  readonly key: KeyRow | string
   readonly method: string
   readonly path: string
   readonly idempotencyKey: string

@@ -151,6 +151,7 @@ export function createStoredResponse(
   const head = {
     id: responseId,
     account: caller.accountId,
+    person: caller.person,
     requestId,
     createdAt,
     expiresAt: createdAt + stateMs,

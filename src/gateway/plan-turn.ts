@@ -1,9 +1,10 @@
-import type { Lane, Model } from '../catalog/catalog.ts'
+import { type Lane, type Model, priceAt } from '../catalog/catalog.ts'
 import { resolveModel } from '../catalog/resolve-model.ts'
 import type { AdmitRequest } from '../ledger/state/turns.ts'
+import { msBetween } from '../lib/clock.ts'
 import { limitsForTurn } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Price } from '../model/price.ts'
+import { PRICED_FIELDS, type Price, type PricedValues } from '../model/price.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import type { Demand, OtherInput, PartDemand, TurnRequest } from '../model/turn.ts'
 import {
@@ -20,6 +21,7 @@ import { measureText } from '../protocols/fields/input-size.ts'
 import { memberBytes } from '../protocols/json/bytes.ts'
 import { requestedField } from '../protocols/responses/fields.ts'
 import { type CallSeals, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
+import { refusedValue } from '../protocols/shared/lane-target.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
 import { clientName } from '../protocols/shared/texts.ts'
 import { codecs } from '../protocols/wires.ts'
@@ -34,13 +36,19 @@ type PlanTurnOutcome =
 
 /** Finds the model, and with it the price, lanes, limits and cap of this turn, from the current configuration. */
 export async function planTurn(services: TurnServices, input: TurnInput, caller: Caller): Promise<PlanTurnOutcome> {
-  const { request, requestId, claim } = input
+  const { request, requestId, claim, tags, run } = input
   const resolved = resolveModel(services.catalog, caller, request)
   if (resolved.kind === 'refused') return resolved
-  const { entry, effort, price } = resolved
+  const { entry, effort } = resolved
   const { model } = entry
   const unsuitable = inputProblem(model, request)
   if (unsuitable) return { kind: 'refused', problem: unsuitable, model }
+  const isDated = model.nextPrice !== undefined || model.formerPrice !== undefined
+  const price = isDated
+    ? priceAt(resolved.price, model, services.now() - msBetween(input.startedAt, services.nowMicros()))
+    : resolved.price
+  const unpriced = request.priced && unpricedValue(price, request.priced)
+  if (unpriced) return { kind: 'refused', problem: unpriced, model }
   const lanes = ableLanes(model, request)
   if ('code' in lanes) return { kind: 'refused', problem: lanes, model }
 
@@ -50,7 +58,7 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
   const kept = request.protocol === 'chat' && mayHaveSeals ? callSeals.of(account) : undefined
   const sized = kept || request.compacts !== undefined ? await wholeInput(request, lanes, kept) : request
   const prompt = sentPromptOf(caller, request, model)
-  const terms = { requestId, caller, request, claim, lanes, prompt, input: sized }
+  const terms = { requestId, caller, request, claim, tags, run, lanes, prompt, input: sized }
   const { admitRequest, inputBound } = planAdmission(services, terms, model, price)
   const conversationKeys = lanes.length > 1 ? conversationKeysOf(caller, request, model) : undefined
   const turn: PlannedTurn = {
@@ -61,6 +69,8 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     sink: input.sink,
     startedAt: input.startedAt,
     claim,
+    tags,
+    run,
     onContent: input.onContent,
     trace: input.trace,
     entry,
@@ -74,6 +84,19 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     previousOrigin: conversationKeys && services.sticky.find(conversationKeys),
   }
   return { kind: 'planned', turn }
+}
+
+/** What changes the price is served where the price says how. */
+function unpricedValue({ multipliers }: Pick<Price, 'multipliers'>, priced: PricedValues): Problem | undefined {
+  for (const field of PRICED_FIELDS) {
+    const value = priced[field]
+    const known = Object.keys(multipliers?.[field] ?? {})
+    if (value === undefined || known.includes(value)) continue
+    const others = known.length === 0 ? 'Leave it out' : `It has a price for ${known.join(', ')}: send one of them`
+    const message = `\`${field}\` is "${value}", which would change the price of the request, and this model has no price for that. ${others}, or send "auto" or "default".`
+    return problem('unsupported_value', message, { param: field })
+  }
+  return undefined
 }
 
 const INPUT_NAMES = { image: 'an image', audio: 'audio', file: 'a file' } as const satisfies Record<
@@ -112,7 +135,8 @@ const TIMES_MEASURED = 2
 /** The output that counts against a token limit until the model has answered. */
 const OUTPUT_RESERVED_TOKENS = 1024
 
-interface AdmissionTerms extends Pick<PlannedTurn, 'requestId' | 'caller' | 'request' | 'claim' | 'prompt' | 'lanes'> {
+interface AdmissionTerms
+  extends Pick<PlannedTurn, 'requestId' | 'caller' | 'request' | 'claim' | 'tags' | 'run' | 'prompt' | 'lanes'> {
   /** Everything that a provider may get to read. */
   readonly input: SizedInput
 }
@@ -120,7 +144,7 @@ interface AdmissionTerms extends Pick<PlannedTurn, 'requestId' | 'caller' | 'req
 /** What admission decides on: the maximum cost of the turn, what pays for it, and every limit that it has to pass. */
 export function planAdmission(
   services: Pick<TurnServices, 'limits' | 'chosenCap' | 'seenPrefixes'> & { readonly catalog: Plans },
-  { request, caller, requestId, claim, input, prompt, lanes }: AdmissionTerms,
+  { request, caller, requestId, claim, tags, run, input, prompt, lanes }: AdmissionTerms,
   model: Model,
   price: Price,
 ): { readonly admitRequest: AdmitRequest; readonly inputBound: number } {
@@ -135,7 +159,8 @@ export function planAdmission(
   }
   const tokens = inputEstimate + Math.min(clientCap ?? model.maxOutputTokens, OUTPUT_RESERVED_TOKENS) * choices
   const seenTokens = prompt === undefined ? 0 : services.seenPrefixes.seenTokens(prompt)
-  const { kind, plan, caps } = caller
+  const { kind, plan } = caller
+  const caps = run === undefined ? caller.caps : [...caller.caps, ...run.caps]
   // A plan that was removed from the configuration has no windows, so admission finds nothing to draw on.
   const windows = kind === 'builder' && plan !== undefined ? services.catalog.plans.get(plan.id)?.windows : undefined
   return {
@@ -147,7 +172,7 @@ export function planAdmission(
       kind,
       model: model.id,
       priceVersion: price.version,
-      terms: holdTermsFor(price, bound, choices),
+      terms: holdTermsFor(price, bound, choices, request.priced),
       clientCap,
       modelCap: model.maxOutputTokens,
       chosenCap: services.chosenCap,
@@ -157,6 +182,8 @@ export function planAdmission(
       plan: plan?.id,
       allowances: windows === undefined ? caps : [...windows, ...caps],
       claim,
+      tags,
+      asked: request.priced && JSON.stringify(request.priced),
       delivery: request.delivery,
       limits: limitsForTurn(services.limits, caller, { model: model.id, tokens }),
     },
@@ -170,10 +197,17 @@ type Plans = Pick<TurnServices['catalog'], 'plans'>
  * left out where a lane does not know them, and named; fields that change the answer are never left out.
  */
 export function ableLanes({ id, lanes }: Pick<Model, 'id' | 'lanes'>, request: TurnRequest): readonly Lane[] | Problem {
-  const { boundTo, otherInputs, protocol } = request
+  const { boundTo, otherInputs, protocol, priced } = request
   if (boundTo !== undefined) {
     const able = lanes.filter((lane) => lane.origin === boundTo)
     return able.length > 0 ? able : problem('invalid_encrypted_content', FOREIGN_COMPACTION, { param: 'input' })
+  }
+  if (priced) {
+    const honouring = lanes.filter((lane) => refusedValue(laneDialect(lane), priced) === undefined)
+    if (honouring.length > 0) return ableLanes({ id, lanes: honouring }, { ...request, priced: undefined })
+    const field = lanes.map((lane) => refusedValue(laneDialect(lane), priced)).find((each) => each !== undefined)
+    const message = `\`${field}\` "${field && priced[field]}" is not offered by any provider of '${id}'. Leave it out, or choose another model.`
+    return problem('unsupported_value', message, { param: field ?? null })
   }
   let { demands } = request
   if (otherInputs.length > 0) demands = [...demands, ...otherInputs.flatMap((part) => partDemand(part) ?? [])]

@@ -202,6 +202,7 @@ const bytesOf = async (body: Fields, request: TurnRequest): Promise<Buffer> =>
   restoreNumbers(await writeInPieces(body, request.body.bytes.length))
 
 const laneTargetOf = ({ lane, dialect, request, effort, outputCap, cacheSalt }: LaneCall): LaneTarget<LaneDialect> => ({
+  priced: request.priced,
   model: lane.model,
   origin: lane.origin,
   promptCache: lane.promptCache,

@@ -4,7 +4,7 @@ import { resolveModel } from '../catalog/resolve-model.ts'
 import { RESPONSE_ITEMS_MAX } from '../db/content/stored-responses.ts'
 import { createTurnstile } from '../lib/async.ts'
 import { type Fields, isObject } from '../lib/types.ts'
-import type { Caller } from '../model/caller.ts'
+import { type Caller, readScopeOf } from '../model/caller.ts'
 import type { Opaque, Seals } from '../model/event.ts'
 import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
 import type { Compacted, Protocol, ResponsesRequest, TurnRequest } from '../model/turn.ts'
@@ -62,7 +62,7 @@ async function readResponsesTurn(
   const wrong = isCompactEndpoint ? checkCompact(body) : undefined
   if (wrong) return refused(wrong)
   const refuse = () => missingModel(deps, caller, body)
-  const expanded = await expandInput(deps, caller.accountId, body, { refuse })
+  const expanded = await expandInput(deps, readScopeOf(caller), body, { refuse })
   if (expanded.kind === 'refused') return expanded
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return opened

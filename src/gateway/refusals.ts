@@ -2,10 +2,10 @@ import { callerProblem } from '../auth/callers.ts'
 import type { AdmissionRefusal } from '../ledger/ledger.ts'
 import type { Claim } from '../ledger/state/state.ts'
 import type { LimitRefusal } from '../ledger/state/turn-limits.ts'
-import type { MoneyRefusal } from '../ledger/state/turns.ts'
+import type { MoneyRefusal, QuotaShortage } from '../ledger/state/turns.ts'
 import { wholeSeconds } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
-import type { Allowance } from '../model/allowance.ts'
+import { type Allowance, EVER_MS } from '../model/allowance.ts'
 import type { AppliedLimit, LimitScope } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import { formatUsd, inUsd } from '../model/money.ts'
@@ -47,6 +47,9 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
     case 'exhausted':
     case 'cap-reached':
       return moneyProblem(refusal, request)
+    case 'quota-reached':
+    case 'quota-in-flight':
+      return quotaProblem(refusal, request)
     case 'claimed':
       return claimProblem(refusal)
     case 'frozen':
@@ -109,10 +112,10 @@ const limitDetails = ({ scope, kind, limit }: AppliedLimit) => ({
   limit: { scope: SCOPES[scope].spelled, kind, value: limit },
 })
 
-type AllowanceRefusal = Extract<MoneyRefusal, { readonly resetsAt: number }>
+type AllowanceRefusal = Extract<Exclude<MoneyRefusal, QuotaShortage>, { readonly resetsAt: number }>
 
 /** Too little money: the message names what is short, by how much, and what helps. */
-function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
+function moneyProblem(refusal: Exclude<MoneyRefusal, QuotaShortage>, request: TurnRequest): Problem {
   const needed = inUsd(refusal.needed)
   const free = inUsd(refusal.available)
   const amounts = { available: formatUsd(refusal.available), needed: formatUsd(refusal.needed) }
@@ -142,10 +145,12 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
       )
     }
     case 'cap-reached': {
-      const spent = `This key may spend ${inUsd(refusal.limit)} a ${refusal.allowance.name}; ${inUsd(refusal.used)} has been spent`
+      const { allowance } = refusal
+      const { who, code, advice } = CAP_HOLDERS[allowance.holder ?? 'key']
+      const spent = `${who} may spend ${inUsd(refusal.limit)} ${PER[allowance.name] ?? ''}; ${inUsd(refusal.used)} has been spent`
       return problem(
-        'key_spend_cap_reached',
-        `${spent}, and this request may cost up to ${needed}. The cap ${resetOf(refusal)} ${smaller(refusal, request, 'Raise its cap')}`,
+        code,
+        `${spent}, and this request may cost up to ${needed}. The cap ${resetOf(refusal)} ${smaller(refusal, request, advice)}`,
         { details: detailsOf(refusal) },
       )
     }
@@ -162,20 +167,91 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
 
 const holderOf = (of: Allowance | undefined): string => {
   if (of === undefined) return 'The wallet'
-  return of.unit === 'cap' ? `The spend cap of this key (${of.name})` : `The allowance (${of.name})`
+  return of.unit === 'cap'
+    ? `The spend cap of ${HELD_BY[of.holder ?? 'key']} (${of.name})`
+    : `The allowance (${of.name})`
 }
 
-const resetOf = ({ resetsAt }: AllowanceRefusal): string => `resets at ${new Date(resetsAt).toISOString()}.`
+const HELD_BY = {
+  ...{ key: 'this key', person: 'the person this key belongs to', team: 'the team of this key', run: 'this run' },
+} as const
+
+/** Whose cap it is: what the message says, and what helps. */
+const CAP_HOLDERS = {
+  key: { who: 'This key', code: 'key_spend_cap_reached', advice: 'Raise its cap' },
+  person: {
+    who: 'The person this key belongs to',
+    code: 'person_spend_cap_reached',
+    advice: 'Ask an owner of the account for a higher cap',
+  },
+  team: {
+    who: 'The team of this key',
+    code: 'team_budget_reached',
+    advice: 'Ask an owner of the account for a larger budget',
+  },
+  run: { who: 'This run', code: 'run_budget_exceeded', advice: 'Begin a new run' },
+} as const
+
+const PER: Readonly<Record<string, string>> = {
+  ...{ day: 'a day', week: 'a week', month: 'a month', quarter: 'a quarter', total: 'in total' },
+  ...{ requests_day: 'requests a day', tokens_day: 'tokens a day', requests: 'requests', tokens: 'tokens' },
+}
+
+/** A cap on requests or tokens. */
+function quotaProblem(
+  { kind, allowance, limit, used, needed, tokensCovered = 0, resetsAt, resetsInMs }: QuotaShortage,
+  request: TurnRequest,
+): Problem {
+  const { who } = CAP_HOLDERS[allowance.holder ?? 'key']
+  const per = PER[allowance.name] ?? ''
+  const details = {
+    ...{ window: allowance.name, holder: allowance.holder ?? 'key' },
+    ...{ limit: Number(limit), used: Number(used) },
+    ...(!neverResets({ allowance, resetsAt }) && { resets_at: Math.ceil(resetsAt / 1000) }),
+  }
+  const quota = `${who} may use ${limit} ${per}`
+  const fits = tokensCovered < 1 ? undefined : `Set ${request.outputCapParam} to ${tokensCovered} or less.`
+  if (allowance.holder === 'run' && kind === 'quota-reached') {
+    const what = `${quota}; ${used} have been used, and this request reserves ${needed}. Begin a new run.`
+    return problem('run_budget_exceeded', what, { details })
+  }
+  if (needed > limit) {
+    const advice = fits ?? `Shorten the input, or set a smaller ${request.outputCapParam}.`
+    return problem('request_exceeds_allowance', `${quota}, and this request reserves ${needed}. ${advice}`, { details })
+  }
+  if (kind === 'quota-in-flight') {
+    return retryableProblem('quota_in_flight', `${quota}, and this request reserves ${needed}.`, {
+      ...{ first: 'Running requests hold the rest', retryAfterSeconds: 1, details },
+    })
+  }
+  const reset = `The quota resets at ${new Date(resetsAt).toISOString()}.`
+  return problem(
+    'quota_reached',
+    `${quota}; ${used} have been used, and this request reserves ${needed}. ${fits === undefined ? reset : `${reset} ${fits}`}`,
+    { retryAfterSeconds: wholeSeconds(resetsInMs), details },
+  )
+}
+
+const neverResets = ({ resetsAt, allowance }: Pick<AllowanceRefusal, 'resetsAt' | 'allowance'>): boolean =>
+  resetsAt === EVER_MS || allowance.holder === 'run'
+
+const resetOf = (refusal: AllowanceRefusal): string =>
+  neverResets(refusal) ? 'does not reset.' : `resets at ${new Date(refusal.resetsAt).toISOString()}.`
 
 /** The same facts for programs. */
 const detailsOf = ({ allowance, limit, used, resetsAt }: AllowanceRefusal) => ({
   window: allowance.name,
+  ...(allowance.holder !== undefined && { holder: allowance.holder }),
   limit: formatUsd(limit),
   used: formatUsd(used),
-  resets_at: Math.ceil(resetsAt / 1000),
+  ...(!neverResets({ allowance, resetsAt }) && { resets_at: Math.ceil(resetsAt / 1000) }),
 })
 
-function smaller({ tokensCovered }: MoneyRefusal, request: TurnRequest, advice: string): string {
+function smaller(
+  { tokensCovered }: Exclude<MoneyRefusal, QuotaShortage>,
+  request: TurnRequest,
+  advice: string,
+): string {
   return tokensCovered === undefined || tokensCovered < 1
     ? `The input alone may cost more than what is left. ${advice}.`
     : `${advice}, or set ${request.outputCapParam} to ${tokensCovered} or less.`

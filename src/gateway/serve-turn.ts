@@ -40,6 +40,12 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
     const found = callers.findAgain(input.caller)
     const checked = found instanceof Promise ? await found : found
     if (checked.kind === 'refused') return refuseTurn(services, input, undefined, callerProblem(checked.reason))
+    const { networks } = checked.caller
+    // Authentication has judged the caller that it found.
+    if (networks !== undefined && networks !== input.caller.networks) {
+      const refusal = input.refuseAddress?.(networks)
+      if (refusal !== undefined) return refuseTurn(services, input, undefined, refusal)
+    }
     const planned = await planTurn(services, input, checked.caller)
     if (planned.kind === 'refused') return refuseTurn(services, input, planned.model, planned.problem)
     const { turn } = planned
@@ -77,8 +83,9 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
   releaseGate.opened = openReleaseGate(releaseGate, hold, keeper)
   const sink = keeper?.sink ?? planned.sink
   sink.onSilence(() => encoder.keepAlive())
-  // A cap that the client chose is not announced.
-  if (request.outputCap === undefined) sink.announce({ 'x-millrace-max-output-tokens': String(hold.cap) })
+  // A cap that the client chose is not announced, unless its run has less left.
+  if (request.outputCap === undefined || hold.cap < (planned.admitRequest.clientCap ?? 0))
+    sink.announce({ 'x-millrace-max-output-tokens': String(hold.cap) })
   if (request.ignoredTools.length > 0) sink.announce(ignoredToolsHeader(request.ignoredTools))
   // With an idempotency key the client may fetch the answer later, so a disconnect does not stop the turn.
   const cancellation = new Cancellation(services, caller.account, claim === undefined ? sink : undefined)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { FoundContext, FoundItems } from '../db/content/read-responses.ts'
+import type { ReadScope } from '../model/caller.ts'
 import type { AccountId } from '../model/ids.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import type { ParsedBody } from '../protocols/shared/codec-types.ts'
@@ -29,10 +30,10 @@ const contexts: Readonly<Record<string, FoundContext>> = {
 
 const responses = {
   keeps: true,
-  async context(account: AccountId, id: string): Promise<FoundContext> {
+  async context({ account }: ReadScope, id: string): Promise<FoundContext> {
     return (account === ACCOUNT && Object.hasOwn(contexts, id) && contexts[id]) || { kind: 'not-found' }
   },
-  async items(account: AccountId, ids: readonly string[]): Promise<FoundItems> {
+  async items({ account }: ReadScope, ids: readonly string[]): Promise<FoundItems> {
     const mine = [...new Set(ids)].filter((id) => account === ACCOUNT && stored.has(id))
     return { kind: 'found', items: new Map(mine.map((id) => [id, Buffer.from(stored.get(id)!)])) }
   },
@@ -48,7 +49,7 @@ function parsed(text: string): ParsedBody {
 const expand = (body: unknown, over: Partial<typeof BOUNDS> = {}, account = ACCOUNT): Promise<ExpandedInput> =>
   expandInput(
     { responses, stateMs: 72 * 3_600_000, bounds: { ...BOUNDS, ...over } },
-    account,
+    { account },
     parsed(typeof body === 'string' ? body : JSON.stringify(body)),
   )
 
@@ -84,7 +85,7 @@ describe('an input', () => {
     ['nothing', '[ ]', []],
   ])('of %s that refers to nothing comes back as it is', async (_which, input, own) => {
     const body = parsed(`{"model":"m","input":${input},"previous_response_id":null}`)
-    const outcome = await expandInput({ responses, stateMs: 1, bounds: BOUNDS }, ACCOUNT, body)
+    const outcome = await expandInput({ responses, stateMs: 1, bounds: BOUNDS }, { account: ACCOUNT }, body)
     if (outcome.kind !== 'expanded') throw new Error(outcome.problem.message)
     expect(outcome.body).toBe(body)
     expect(outcome.previous).toBe(undefined)
@@ -169,7 +170,11 @@ describe('what cannot be put in place', () => {
     expect((await problemOf({ input: [{ id: 'msg_none' }] })).message).toMatch(/'msg_none'.*72 hours.*item itself/)
     expect((await problemOf({ previous_response_id: 'resp_running', input: 'x' })).message).toMatch(/has not finished/)
     const off = { responses: { ...responses, keeps: false }, stateMs: 1, bounds: BOUNDS }
-    const outcome = await expandInput(off, ACCOUNT, parsed('{"previous_response_id":"resp_x","input":"x"}'))
+    const outcome = await expandInput(
+      off,
+      { account: ACCOUNT },
+      parsed('{"previous_response_id":"resp_x","input":"x"}'),
+    )
     expect(outcome.kind === 'refused' && outcome.problem.message).toMatch(/stores no responses/)
   })
 

@@ -1,5 +1,6 @@
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import { type Fields, isObject } from '../lib/types.ts'
+import type { ReadScope } from '../model/caller.ts'
 import type { AccountId } from '../model/ids.ts'
 import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
 import type { RequestBody } from '../model/turn.ts'
@@ -39,7 +40,7 @@ const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
  */
 export async function expandInput(
   services: ExpandServices,
-  account: AccountId,
+  scope: ReadScope,
   body: ParsedBody,
   { refuse }: { readonly refuse?: () => Problem | undefined } = {},
 ): Promise<ExpandedInput> {
@@ -62,7 +63,7 @@ export async function expandInput(
   const wrong = isInput ? undefined : wrongType('input', input, 'a string or an array')
   const found = checkNames(body.members, EXPANDED_NAMES) ?? wrong ?? refuse?.()
   if (found) return refused(found)
-  return oneAtATime(account, () => expand(services, account, body, { previous, references }))
+  return oneAtATime(scope.account, () => expand(services, scope, body, { previous, references }))
 }
 
 /** A function of its own, so that the turn keeps the bytes and not the parsed value. */
@@ -93,13 +94,13 @@ interface References {
 
 async function expand(
   services: ExpandServices,
-  account: AccountId,
+  scope: ReadScope,
   body: ParsedBody,
   { previous, references }: References,
 ): Promise<ExpandedInput> {
-  const context = previous === undefined ? [] : await contextOf(services, account, previous)
+  const context = previous === undefined ? [] : await contextOf(services, scope, previous)
   if (!Array.isArray(context)) return refused(context)
-  const own = await resolve(services, account, body, references)
+  const own = await resolve(services, scope, body, references)
   if (!Array.isArray(own)) return refused(own)
   const expanded = await replaceInput(services.bounds, body, [...context, ...own])
   if (expanded.kind === 'refused') return expanded
@@ -120,9 +121,9 @@ async function oneAtATime<Result>(account: AccountId, work: () => Promise<Result
   }
 }
 
-async function contextOf(services: ExpandServices, account: AccountId, id: string): Promise<Buffer[] | Problem> {
+async function contextOf(services: ExpandServices, scope: ReadScope, id: string): Promise<Buffer[] | Problem> {
   const { responses, bounds } = services
-  const context = await responses.context(account, id, bounds.bytesMax)
+  const context = await responses.context(scope, id, bounds.bytesMax)
   switch (context.kind) {
     case 'found':
       return [...context.items]
@@ -147,7 +148,7 @@ async function contextOf(services: ExpandServices, account: AccountId, id: strin
 
 async function resolve(
   services: ExpandServices,
-  account: AccountId,
+  scope: ReadScope,
   body: ParsedBody,
   references: readonly InputReference[],
 ): Promise<Buffer[] | Problem> {
@@ -155,7 +156,7 @@ async function resolve(
   const elements = elementsOfBody(body)
   if (references.length === 0) return elements
   const ids = references.map(({ id }) => id)
-  const found = await responses.items(account, ids, bounds.bytesMax)
+  const found = await responses.items(scope, ids, bounds.bytesMax)
   if (found.kind === 'too-large') return expandedTooLarge(bounds.bytesMax)
   for (const { id, index } of references) {
     const item = found.items.get(id)

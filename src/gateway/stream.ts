@@ -2,6 +2,7 @@ import { afterSocketsRead } from '../lib/async.ts'
 import { skipComments } from '../protocols/json/bytes.ts'
 import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
+import { servedValues } from '../protocols/shared/stream-state.ts'
 import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
@@ -211,19 +212,22 @@ function silenceUntil({ progressAt, hasOutput }: RelayedStream, now: number): nu
 
 function producedOf(stream: RelayedStream): Produced {
   const { state } = stream.adapter
+  const { attempt, turn } = stream
   // After the finish reason the provider does not work any more.
   const silentMicros = stream.silentMicros + (state.finished ? 0 : silenceUntil(stream, stream.nowMicros()))
   return {
     usage: state.usageIsFinal ? state.usage : undefined,
     usageSoFar: state.usageIsFinal ? undefined : state.usage,
+    served:
+      turn.price.multipliers || attempt.lane.cost?.multipliers ? servedValues(state, attempt.tierInHead) : undefined,
     countedBytes: state.countedBytes,
     inputCounted: state.inputCounted,
     outputBytes: state.outputBytes,
     contentFrames: state.contentFrames,
     calls: state.calls,
     silentMs: Math.round(silentMicros / 1000),
-    hiddenReasoning: stream.attempt.hiddenReasoning,
-    finishReasons: stream.attempt.trace && state.finishReason !== undefined ? [state.finishReason] : undefined,
+    hiddenReasoning: attempt.hiddenReasoning,
+    finishReasons: attempt.trace && state.finishReason !== undefined ? [state.finishReason] : undefined,
   }
 }
 

@@ -1,7 +1,9 @@
 import type { ClaimRequest } from '../ledger/state/turns.ts'
+import type { Networks } from '../lib/network.ts'
 import type { Caller, ClientProgram } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
+import type { Run } from '../model/run.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { ChatEncoder } from '../protocols/chat/encoder.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
@@ -11,6 +13,8 @@ import type { RequestTrace } from '../telemetry/tracing.ts'
 export interface TurnInput {
   readonly requestId: RequestId
   readonly caller: Caller
+  /** Why a caller that has changed since the request arrived may not call from the client's address. */
+  readonly refuseAddress?: ((networks: Networks) => Problem | undefined) | undefined
   /** For Responses, and undefined for all but the few client programs that get some errors in another form. */
   readonly program?: ClientProgram | undefined
   readonly request: TurnRequest
@@ -19,6 +23,10 @@ export interface TurnInput {
   readonly startedAt: number
   /** The first request with its idempotency key: it runs once, its answer is kept, and a disconnect does not stop it. */
   readonly claim?: ClaimRequest | undefined
+  /** Of the client, for the receipt. */
+  readonly tags?: string | undefined
+  /** Whose budget the turn draws on too. */
+  readonly run?: Run | undefined
   /** Undefined unless requests are traced. */
   readonly trace?: RequestTrace | undefined
   /** Called at the first content of a large request with the bytes that it keeps from then on. */

@@ -206,7 +206,8 @@ function hasHeadroom(
   const turn = core.ledgerState.turns.get(requestId)
   const needed = heldAmount * BigInt(HEADROOM_TURNS)
   for (const bucket of turn?.buckets ?? []) if (bucket.posted - bucket.held < needed) return false
-  for (const { counter } of turn?.counted ?? []) if (roomUnder(counter) < needed) return false
+  for (const { counter, amount } of turn?.counted ?? [])
+    if (roomUnder(counter) < amount * BigInt(HEADROOM_TURNS)) return false
   for (let place = 0; place < statuses.length; place++) {
     if (statuses[place]!.remaining < limits[place]!.cost * HEADROOM_TURNS) return false
   }

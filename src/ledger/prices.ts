@@ -2,19 +2,40 @@ import type { Kysely } from 'kysely'
 import { isAlreadyThere } from '../db/sql-store.ts'
 import type { LedgerDb, LedgerTables, PricesTable } from '../db/tables.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import type { Price, PriceList, TokenPrices } from '../model/price.ts'
+import type { Multipliers, Price, PriceList, TokenPrices } from '../model/price.ts'
+
+interface PriceServices {
+  readonly db: Kysely<LedgerTables>
+  readonly now: () => number
+}
 
 /**
  * Gives every model's price its version: the newest recorded one if nothing changed, else the next. Prices are only added,
  * so every receipt can be explained.
  */
-export async function recordPrices(
-  deps: { readonly db: Kysely<LedgerTables>; readonly now: () => number },
+export const recordPrices = (
+  { db, now }: PriceServices,
+  prices: ReadonlyMap<string, PriceList>,
+): Promise<Map<string, number>> => recordAsOf(db, now(), prices)
+
+/**
+ * Records prices that take effect at a moment to come, so that the requests of that moment find them. Until then the versions before
+ * them count.
+ */
+export const recordAnnounced = (
+  db: Kysely<LedgerTables>,
+  at: number,
+  prices: ReadonlyMap<string, PriceList>,
+): Promise<Map<string, number>> => recordAsOf(db, at, prices)
+
+async function recordAsOf(
+  db: Kysely<LedgerTables>,
+  at: number,
   prices: ReadonlyMap<string, PriceList>,
 ): Promise<Map<string, number>> {
   for (;;) {
     try {
-      return await recordOnce(deps, prices)
+      return await recordOnce(db, at, prices)
     } catch (error) {
       // Another node has recorded a version of this price in the same moment: it is looked at again.
       if (!isAlreadyThere(error)) throw error
@@ -23,20 +44,36 @@ export async function recordPrices(
 }
 
 async function recordOnce(
-  deps: { readonly db: Kysely<LedgerTables>; readonly now: () => number },
+  db: Kysely<LedgerTables>,
+  at: number,
   prices: ReadonlyMap<string, PriceList>,
 ): Promise<Map<string, number>> {
-  const newest = new Map((await listNewestPrices(deps.db)).map((row) => [row.model, row]))
+  const newest = new Map((await listNewestPrices(db)).map((row) => [row.model, row]))
   const versions = new Map<string, number>()
   for (const [model, terms] of prices) {
     const written = writeTerms(terms)
-    const known = newest.get(model)
-    const version = known?.terms === written ? known.version : (known?.version ?? 0) + 1
-    if (version !== known?.version) await insertPrice(deps.db, { model, version, terms: written, since: deps.now() })
+    const last = newest.get(model)
+    // The newest one may be announced for a later moment. With the same terms it is this one: another node may have recorded it by a
+    // clock that is ahead.
+    const isLater = last !== undefined && last.since > at && last.terms !== written
+    const known = isLater ? await findPriceAt(db, model, at) : last
+    const version = known?.terms === written ? known.version : (last?.version ?? 0) + 1
+    if (version !== known?.version) await insertPrice(db, { model, version, terms: written, since: at })
     versions.set(model, version)
   }
   return versions
 }
+
+/** The newest version that has taken effect by a moment. */
+const findPriceAt = (db: LedgerDb, model: string, at: number): Promise<PricesTable | undefined> =>
+  db
+    .selectFrom('prices')
+    .selectAll()
+    .where('model', '=', model)
+    .where('since', '<=', at)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst()
 
 export async function loadPrice(db: Kysely<LedgerTables>, model: string, version: number): Promise<Price> {
   const terms = await findPriceTerms(db, model, version)
@@ -55,6 +92,7 @@ interface WrittenTokenPrices {
 }
 interface WrittenTerms extends WrittenTokenPrices {
   readonly per_request: string
+  readonly multipliers?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly tiers: readonly (WrittenTokenPrices & { readonly above_input_tokens: number })[]
 }
 
@@ -70,6 +108,7 @@ function writeTerms(terms: PriceList): string {
     ...writeTokenPrices(terms),
     per_request: String(terms.perRequest),
     tiers: terms.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...writeTokenPrices(tier) })),
+    ...(terms.multipliers && { multipliers: mapFactors(terms.multipliers, String) }),
   }
   return JSON.stringify(written)
 }
@@ -87,8 +126,20 @@ function readTerms(text: string): PriceList {
     ...readTokenPrices(written),
     perRequest: BigInt(written.per_request) as NanoUsd,
     tiers: written.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...readTokenPrices(tier) })),
+    ...(written.multipliers && { multipliers: mapFactors(written.multipliers, BigInt) as Multipliers }),
   }
 }
+
+const mapFactors = <From, To>(
+  multipliers: Readonly<Partial<Record<string, Readonly<Record<string, From>>>>>,
+  map: (factor: From) => To,
+): Record<string, Record<string, To>> =>
+  Object.fromEntries(
+    Object.entries(multipliers).map(([field, factors = {}]) => [
+      field,
+      Object.fromEntries(Object.entries(factors).map(([value, factor]) => [value, map(factor)])),
+    ]),
+  )
 
 /** Throws if the model has this version: a charged price is never edited. */
 export async function insertPrice(db: LedgerDb, price: PricesTable): Promise<void> {

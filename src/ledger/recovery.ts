@@ -4,12 +4,12 @@ import { proveWritable } from '../db/meta.ts'
 import { findMarks, listOpenReceipts, type OpenReceiptRow } from '../db/receipts.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { pauseIdly } from '../lib/async.ts'
-import { subjectOfCap } from '../model/allowance.ts'
+import { measureOf, readMark, subjectOfCap } from '../model/allowance.ts'
 import type { AppliedLimit } from '../model/caller.ts'
 import { type Ending, type Owed, readEnding } from '../model/ending.ts'
-import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import type { Price } from '../model/price.ts'
+import { type Price, parseAsked } from '../model/price.ts'
 import { priceUsage } from '../pricing/price.ts'
 import { loadAccountState } from './accounts.ts'
 import { type RecordedEnd, recordEnd, replayJournal } from './admit.ts'
@@ -18,8 +18,9 @@ import { readClaim } from './claims.ts'
 import type { KeptFacts, LedgerCore } from './core.ts'
 import { unpackMarks } from './marks.ts'
 import { loadPrice } from './prices.ts'
-import type { AccountState, Claim, LedgerState, OpenTurn } from './state/state.ts'
+import type { AccountState, Claim, CountedSpend, LedgerState, OpenTurn, SpendCounter } from './state/state.ts'
 import { countAllRunning } from './state/turn-limits.ts'
+import { heldOf } from './state/turns.ts'
 
 /** The part of the state that the file has: open holds, their accounts, and how far their answers had got. */
 interface RecordedState extends Pick<LedgerState, 'accounts' | 'turns' | 'issued' | 'claims'> {
@@ -81,16 +82,23 @@ function openTurnOf(receipt: OpenReceiptRow, account: AccountState, limits: read
       throw new Error(`Receipt ${receipt.request_id} holds on bucket ${row}, which its account does not have`)
     }),
     // A counter whose next period has begun no longer counts this turn.
-    counted: (receipt.caps?.split(' ') ?? []).flatMap((name) => {
-      const counter = counters.get(subjectOfCap(receipt.key as KeyRow, name))
-      return counter && counter.firstReceipt <= receipt.row ? { counter, name } : []
+    counted: (receipt.caps?.split(' ') ?? []).flatMap((mark) => {
+      const counter = counters.get(subjectOfCap(receipt.key, mark))
+      return counter && counter.firstReceipt <= receipt.row ? countedAgain(receipt, mark, counter) : []
     }),
     limits,
     claim: receipt.scope ?? undefined,
     inputEstimate: receipt.input_estimate,
     cachedEstimate: receipt.cached_estimate,
     outputBound: receipt.output_bound,
+    asked: receipt.asked ?? undefined,
   }
+}
+
+function countedAgain(receipt: OpenReceiptRow, mark: string, counter: SpendCounter): CountedSpend {
+  const measure = measureOf({ unit: 'cap', name: readMark(mark).name })
+  const heldTokens = receipt.input_estimate + receipt.output_bound
+  return { counter, mark, measure, amount: heldOf(measure, { heldAmount: receipt.hold_nano, heldTokens }) }
 }
 
 /**
@@ -214,7 +222,9 @@ const priceName = ({ model, priceVersion }: OpenTurn): string => `${priceVersion
 
 /** What a lost turn owes: its input, and the output that was marked as delivered. */
 export function chargeForDelivered(
-  turn: Pick<OpenTurn, 'inputEstimate' | 'cachedEstimate' | 'outputBound'>,
+  turn: Pick<OpenTurn, 'inputEstimate' | 'cachedEstimate' | 'outputBound'> & {
+    readonly asked?: string | null | undefined
+  },
   delivered: number,
   price: Price,
 ): Owed {
@@ -226,7 +236,7 @@ export function chargeForDelivered(
     reasoning: 0,
     estimated: true,
   }
-  return { usage, ...priceUsage(price, usage) }
+  return { usage, ...priceUsage(price, usage, parseAsked(turn.asked)) }
 }
 
 export const recoveredEnding = (owed: Owed | undefined): Ending => ({

@@ -1,4 +1,5 @@
 import { listFrozen, setFrozen } from '../db/accounts.ts'
+import { findMovementAt } from '../db/statement.ts'
 import type { LedgerDb, ProvedSumsTable } from '../db/tables.ts'
 import {
   type CheckedPeriod,
@@ -11,7 +12,6 @@ import {
   checkWindows,
   exactSum,
   findLedgerEnd,
-  findMovementAt,
   findProof,
   listKeysUnderCaps,
   RECEIPT_RULE_NAMES,
@@ -24,6 +24,7 @@ import {
   TRANSFER_RULE_NAMES,
 } from '../db/verify.ts'
 import { systemClock } from '../lib/clock.ts'
+import { readCapSubject } from '../model/allowance.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { replayJournal } from './admit.ts'
 import type { LedgerCore } from './core.ts'
@@ -308,13 +309,14 @@ async function addUpCaps(proof: PeriodProof, counters: readonly CheckedPeriod[])
   const { db } = proof
   const account = counters[0]!.account
   const added = await rangesOf(proof, counters)
-  const byKey = new Map<number, AddedCap[]>()
+  /** Null: of people and teams, whose keys are not looked up. */
+  const byKey = new Map<number | null, AddedCap[]>()
   for (const cap of added) byKey.set(cap.key, [...(byKey.get(cap.key) ?? []), cap])
   const from = added.reduce((least, cap) => Math.min(least, cap.from), Number.POSITIVE_INFINITY)
   const to = added.reduce((most, cap) => Math.max(most, cap.to), 0)
   await inPages(proof, { from, to }, async (page) => {
     const slice = { account, ...page }
-    const caps = (await listKeysUnderCaps(db, slice)).flatMap((key) => byKey.get(key) ?? [])
+    const caps = [...(await listKeysUnderCaps(db, slice)), null].flatMap((key) => byKey.get(key) ?? [])
     if (caps.length === 0) return
     const sums = await sumChargesOfCaps(db, slice, caps)
     for (const [place, cap] of caps.entries()) cap.sum += sums[place]!
@@ -341,11 +343,11 @@ async function rangesOf({ db }: PeriodProof, counters: readonly CheckedPeriod[])
       from = await findMovementAt(db, account, { last, at: period_start - 1, otherwise: 0 })
       starts.set(period_start, from)
     }
-    const [, key, name] = subject.split(':')
+    const { key, mark } = readCapSubject(subject)
     added.push({
       counter,
-      key: Number(key),
-      name: name!,
+      key,
+      mark,
       firstReceipt: first_receipt!,
       from,
       to: last,

@@ -94,3 +94,15 @@ export function remember<Key, Value>(make: (key: Key) => Value): (key: Key) => V
     return value
   }
 }
+
+/** Each group in the order of its items. */
+export function groupBy<Item, Name>(items: readonly Item[], nameOf: (item: Item) => Name): Map<Name, Item[]> {
+  const groups = new Map<Name, Item[]>()
+  for (const item of items) {
+    const name = nameOf(item)
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [item])
+    else group.push(item)
+  }
+  return groups
+}

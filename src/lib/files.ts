@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, renameSync, type Stats } from 'node:fs'
-import { lchown, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { existsSync, renameSync, type Stats, statSync } from 'node:fs'
+import { lchown, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /** Makes the names in a folder durable. Without it a power cut may lose a new file whose bytes were synced. */
@@ -115,8 +115,38 @@ const WRITE_ERRORS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
   EROFS: 'the disk there is read-only',
+  ENOTEMPTY: 'there is a folder of that name',
   ENOSPC: 'the disk there is full',
+  EDQUOT: 'the quota of this user there is used up',
   ENAMETOOLONG: 'its name is too long',
+}
+
+/** How large these files are together. One that this user cannot see has no size. */
+export function bytesOf(paths: readonly string[]): number {
+  let sum = 0
+  for (const path of paths) {
+    try {
+      sum += statSync(path).size
+    } catch {
+      // It is not there.
+    }
+  }
+  return sum
+}
+
+/** What must stay free on the disk of a ledger, or what may be its disk. */
+const RESERVE_BYTES = 64 * 1024 * 1024
+
+/** Why so much cannot be copied to a path, which need not exist yet. */
+export async function whyDiskFull(path: string, bytes: number): Promise<string | undefined> {
+  const whole = resolve(path)
+  const disk = await statfs(whole).catch(() => undefined)
+  if (disk === undefined) return dirname(whole) === whole ? undefined : whyDiskFull(dirname(whole), bytes)
+  const [free, needed] = [disk.bavail * disk.bsize, bytes + RESERVE_BYTES]
+  const mebibytes = (count: number) => Math.ceil(count / 1024 / 1024)
+  return free >= needed
+    ? undefined
+    : `The disk of ${whole} has ${mebibytes(free)} MiB left, and ${mebibytes(needed)} MiB are needed.`
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
 
 /** Whether only this machine can reach an address that a server binds to. */
 export function isLoopback(host: string): boolean {
@@ -44,3 +44,21 @@ function groupsIn(part: string): number[] {
     return [first * 256 + second, third * 256 + fourth]
   })
 }
+
+/** A list of addresses and networks, compiled: one look-up takes less than a microsecond. */
+export interface Networks {
+  /** Also for an IPv4-mapped IPv6 address in a network of IPv4. */
+  has(address: string): boolean
+}
+
+export function createNetworks(written: readonly string[]): Networks {
+  const list = new BlockList()
+  for (const network of written) {
+    const [address = '', bits] = network.split('/')
+    if (bits === undefined) list.addAddress(address, familyOf(address))
+    else list.addSubnet(address, Number(bits), familyOf(address))
+  }
+  return { has: (address) => isIP(address) !== 0 && list.check(address, familyOf(address)) }
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

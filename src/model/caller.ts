@@ -1,3 +1,4 @@
+import type { Networks } from '../lib/network.ts'
 import type { Allowance } from './allowance.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from './ids.ts'
 
@@ -19,11 +20,28 @@ export interface Caller {
   readonly models: readonly string[] | undefined
   /** Limits of the key; configured defaults fill in the rest. */
   readonly limits: RateLimits
-  /** Spend caps of the key. */
+  /** Of the key, its person and its team. */
   readonly caps: readonly Allowance[]
+  /** The only client addresses that may use the key; undefined means any. */
+  readonly networks: Networks | undefined
   /** The running subscription that a builder key draws on. */
   readonly plan: CallerPlan | undefined
+  /** The row of the person that the key belongs to. */
+  readonly person: number | undefined
+  /** Whether the key reads only what keys of its person have requested, as the key of a member does. */
+  readonly readsOwnOnly: boolean
 }
+
+/** Whose requests and responses may be read: those of an account; with a person, only theirs. */
+export interface ReadScope {
+  readonly account: AccountId
+  readonly person?: number | undefined
+}
+
+export const readScopeOf = ({ accountId, person, readsOwnOnly }: Caller): ReadScope => ({
+  account: accountId,
+  person: readsOwnOnly ? person : undefined,
+})
 
 /** Counts until just before `endsAt`. */
 export interface CallerPlan {

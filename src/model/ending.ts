@@ -1,5 +1,5 @@
 import type { NanoUsd } from './money.ts'
-import type { MeteredUsage, Price } from './price.ts'
+import type { MeteredUsage, Price, PricedValues } from './price.ts'
 import type { CompactedTokens } from './turn.ts'
 
 /** How a turn ended, as in its receipt, the log and the metrics. */
@@ -39,6 +39,8 @@ export interface Owed {
   /** The threshold of the applied tier, 0 for the base price. */
   readonly tier: number
   readonly cost: NanoUsd
+  /** The values that multiplied the price. */
+  readonly values?: PricedValues
 }
 
 /** What the end of an answer reports about money, known only once the settle is durable. */
@@ -47,6 +49,7 @@ export interface SettledCharge {
   readonly charge: NanoUsd
   readonly tier: number
   readonly price: Price
+  readonly values?: PricedValues | undefined
 }
 
 /** One attempt on a lane. A lane that refuses a part of the request may be tried again without it. */
@@ -57,6 +60,10 @@ export interface Attempt {
   readonly ms: number
   /** Tokens cached on the conversation's previous lane, and not on this one. */
   readonly cacheLost?: number
+  /** The values that multiplied the price of the client, where they are not those that it asked for. */
+  readonly charged?: PricedValues
+  /** What its provider charges the operator, in nano-dollars; absent if the lane has no `cost` or nothing was produced. */
+  readonly cost?: string
 }
 
 export const writeEnding = (ending: Ending): string =>

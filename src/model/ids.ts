@@ -37,10 +37,18 @@ const idInCell = (prefix: string, random: RandomBytes): string =>
 export const mintAccountId = (random: RandomBytes) => idInCell('acct_', random) as AccountId
 export const mintKeyId = (random: RandomBytes) => idInCell('key_', random) as KeyId
 export const mintPersonId = (random: RandomBytes) => randomId('usr_', random) as PersonId
+export const mintPasskeyId = (random: RandomBytes): string => randomId('psk_', random)
 export const mintSessionId = (random: RandomBytes) => randomId('ses_', random) as SessionId
+export const mintTeamId = (random: RandomBytes) => randomId('team_', random)
+export const mintScimGroupId = (random: RandomBytes) => randomId('grp_', random)
 export const mintAdminKeyId = (random: RandomBytes) => randomId('adm_', random)
 export const mintCodeId = (random: RandomBytes) => randomId('code_', random)
+export const mintNoticeId = (random: RandomBytes) => randomId('ntc_', random)
+export const mintWebhookId = (random: RandomBytes) => randomId('whk_', random)
+export const mintDeliveryId = (random: RandomBytes) => randomId('msg_', random)
 export const mintBatchId = (random: RandomBytes) => randomId('batch_', random)
+export const mintConversationId = (random: RandomBytes) => randomId('conv_', random)
+export const mintPaymentId = (random: RandomBytes) => randomId('pay_', random)
 
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/
 export const isRequestId = (text: string): text is RequestId => REQUEST_ID.test(text)

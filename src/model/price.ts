@@ -19,6 +19,81 @@ export interface Price extends TokenPrices {
   readonly perRequest: NanoUsd
   /** Sorted by threshold, lowest first. */
   readonly tiers: readonly PriceTier[]
+  /** Absent: no field changes the price. */
+  readonly multipliers?: Multipliers
+}
+
+/** The fields with which a client may change what its tokens cost. */
+export const PRICED_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const
+export type PricedField = (typeof PRICED_FIELDS)[number]
+
+/** Values at the base price: a client may send them to any model, and a provider may report them. */
+export const BASE_VALUES: ReadonlySet<unknown> = new Set([
+  ...[undefined, null, false, 'auto', 'default', 'standard'],
+  ...['standard_only', 'on_demand', 'global', 'not_available'],
+])
+
+/** By field and value the factor for the prices of tokens, in millionths. */
+export type Multipliers = Readonly<Partial<Record<PricedField, Readonly<Record<string, bigint>>>>>
+
+/** Values of fields that change the price: those that a client has asked for, or that a provider says it has served. */
+export type PricedValues = Readonly<Partial<Record<PricedField, string>>>
+
+/** How a value of these fields is written, in requests and in the configuration. */
+export const PRICED_VALUE = /^[a-z0-9_.-]{1,40}$/
+
+/** As a receipt has them. */
+export const parseAsked = (text: string | null | undefined): PricedValues | undefined =>
+  text == null ? undefined : (JSON.parse(text) as PricedValues)
+
+export const MILLION = 1_000_000n
+
+export const factorOf = (multipliers: Multipliers | undefined, field: PricedField, value: string | undefined): bigint =>
+  configuredFactor(multipliers, field, value) ?? MILLION
+
+/** A provider may report any value, also one that every object has, such as `constructor`. */
+function configuredFactor(
+  multipliers: Multipliers | undefined,
+  field: PricedField,
+  value: string | undefined,
+): bigint | undefined {
+  const factors = multipliers?.[field]
+  return factors !== undefined && value !== undefined && Object.hasOwn(factors, value) ? factors[value] : undefined
+}
+
+/**
+ * By which values a request is charged. What the provider says it has served counts, and what was asked for where it says nothing
+ * that has a price. A client never pays more than it has agreed to, which is the dearer of what it asked for and the base price.
+ * Undefined: the base price.
+ */
+export function chargedValues(
+  { multipliers }: Pick<Price, 'multipliers'>,
+  asked: PricedValues | undefined,
+  served: PricedValues | undefined,
+): PricedValues | undefined {
+  if (multipliers === undefined) return undefined
+  let charged: Partial<Record<PricedField, string>> | undefined
+  for (const field of PRICED_FIELDS) {
+    const value = chargedValue(multipliers, field, [asked?.[field], served?.[field]])
+    if (value === undefined) continue
+    charged ??= {}
+    charged[field] = value
+  }
+  return charged
+}
+
+function chargedValue(
+  multipliers: Multipliers,
+  field: PricedField,
+  [asked, served]: readonly [string | undefined, string | undefined],
+): string | undefined {
+  if (served === undefined) return asked
+  if (BASE_VALUES.has(served)) return undefined
+  if (configuredFactor(multipliers, field, served) === undefined) return asked
+  const factor = factorOf(multipliers, field, served)
+  const agreed = factorOf(multipliers, field, asked)
+  if (factor <= agreed || factor <= MILLION) return served
+  return agreed > MILLION ? asked : undefined
 }
 
 /** A price of the configuration. The ledger numbers its versions. */

@@ -1,5 +1,6 @@
 import type { Effort } from './effort.ts'
 import type { Opaque } from './event.ts'
+import type { PricedValues } from './price.ts'
 
 export type Delivery = 'json' | 'stream'
 
@@ -49,6 +50,8 @@ interface AnyRequest {
   /** The member with the conversation. */
   readonly inputField: 'messages' | 'input'
   readonly demands: readonly Demand[]
+  /** What it asks for that changes the price. */
+  readonly priced?: PricedValues | undefined
   /** The origin whose seals the lane must be able to open, because a part of the conversation is only sealed. */
   readonly boundTo: string | undefined
   /** Undefined: the request is not a compaction. */

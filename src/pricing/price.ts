@@ -1,18 +1,26 @@
 import { type NanoUsd, nanoFromPico } from '../model/money.ts'
 import {
+  factorOf,
   type HoldTerms,
   inputTokensOf,
   type MeteredUsage,
+  MILLION,
+  PRICED_FIELDS,
   type Price,
+  type PricedValues,
   type TokenPrices,
   type Usage,
 } from '../model/price.ts'
 import { partBound, type SizedInput, type TokensOfInput } from './estimate.ts'
 
-/** The cost of the usage, and the threshold of its tier (0 for the base price). Rounded up once, at the end. */
+/**
+ * The cost of the usage, and the threshold of its tier (0 for the base price). Rounded up once, at the end. `values` multiply the
+ * price of the tokens, never that of the request.
+ */
 export function priceUsage(
   price: Omit<Price, 'version'>,
   usage: Usage,
+  values?: PricedValues,
 ): { readonly cost: NanoUsd; readonly tier: number } {
   const total = inputTokensOf(usage)
   const tier = price.tiers.findLast((candidate) => total > candidate.aboveInputTokens)
@@ -22,7 +30,20 @@ export function priceUsage(
     BigInt(usage.cachedInput) * prices.cachedInput +
     BigInt(usage.cacheWrite) * prices.cacheWrite +
     BigInt(usage.output) * prices.output
-  return { cost: (nanoFromPico(pico) + price.perRequest) as NanoUsd, tier: tier?.aboveInputTokens ?? 0 }
+  const tokens = nanoFromPico(values === undefined ? pico : multiplyPico(price, pico, values))
+  return { cost: (tokens + price.perRequest) as NanoUsd, tier: tier?.aboveInputTokens ?? 0 }
+}
+
+/** Rounded up to a pico-dollar, and then to a nano-dollar: together that is rounded up once. */
+export function multiplyPico({ multipliers }: Pick<Price, 'multipliers'>, pico: bigint, values: PricedValues): bigint {
+  let product = pico
+  let scale = 1n
+  for (const field of PRICED_FIELDS) {
+    if (values[field] === undefined) continue
+    product *= factorOf(multipliers, field, values[field])
+    scale *= MILLION
+  }
+  return (product + scale - 1n) / scale
 }
 
 // No tokenizer yields more tokens than its input has bytes (measured for the common ones, on hostile text too). These cover what a
@@ -46,9 +67,10 @@ export function inputBound({ inputSize: size, otherInputs }: SizedInput, model: 
 
 /**
  * The maximum cost of a turn, as a line over its output cap: the input bound in its dearest class and the output at its dearest
- * price, in every tier that the bound can reach. Which class the provider will report is not known before.
+ * price, in every tier that the bound can reach. Which class the provider will report is not known before. A request that asks for
+ * a cheaper service may be served at the base price, so only dearer values count.
  */
-export function holdTermsFor(price: Price, boundTokens: number, choices: number): HoldTerms {
+export function holdTermsFor(price: Price, boundTokens: number, choices: number, asked?: PricedValues): HoldTerms {
   const tiers = price.tiers.filter(({ aboveInputTokens }) => boundTokens > aboveInputTokens)
   let dearestInput = 0n
   let dearestOutput = 0n
@@ -56,9 +78,18 @@ export function holdTermsFor(price: Price, boundTokens: number, choices: number)
     for (const inputPrice of [input, cachedInput, cacheWrite]) if (inputPrice > dearestInput) dearestInput = inputPrice
     if (output > dearestOutput) dearestOutput = output
   }
+  const inputPico = BigInt(boundTokens) * dearestInput
+  const outputPicoPerToken = dearestOutput * BigInt(choices)
+  if (asked === undefined) return { inputPico, outputPicoPerToken, perRequest: price.perRequest }
+  const dearer = Object.fromEntries(
+    PRICED_FIELDS.filter((field) => factorOf(price.multipliers, field, asked[field]) > MILLION).map((field) => [
+      field,
+      asked[field],
+    ]),
+  )
   return {
-    inputPico: BigInt(boundTokens) * dearestInput,
-    outputPicoPerToken: dearestOutput * BigInt(choices),
+    inputPico: multiplyPico(price, inputPico, dearer),
+    outputPicoPerToken: multiplyPico(price, outputPicoPerToken, dearer),
     perRequest: price.perRequest,
   }
 }

@@ -23,6 +23,7 @@ import {
   type DialectTraits,
   type KnownTraits,
   type LaneTarget,
+  pricedFields,
   type WrittenRequest,
   withExactNumbers,
   withTraits,
@@ -117,7 +118,9 @@ export const codecs = {
     request.protocol === 'chat' ? [] : beyondConversation(request),
 
   writeRequest(conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest {
-    const written = rowOf(target.dialect.wire).writeRequest(conversation, target)
+    const unpriced = rowOf(target.dialect.wire).writeRequest(conversation, target)
+    const written =
+      target.priced === undefined ? unpriced : { ...unpriced, body: { ...unpriced.body, ...pricedFields(target) } }
     const lost = written.keepsMarks === true ? namesOfLostTtls(conversation) : namesOfMarks(conversation)
     return lost.length === 0 ? written : { ...written, leftOut: [...written.leftOut, ...lost] }
   },

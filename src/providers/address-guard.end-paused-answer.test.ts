@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
+import { delivered } from '../../test/fakes/delivered.ts'
 import {
   answered,
   caller,
@@ -32,11 +32,15 @@ const ANSWERS: readonly [string, string][] = [
 describe.each(ANSWERS)('an answer that ends with %s', (_with, bytes) => {
   /** All of it is there, and its connection has ended as well, before anybody reads. */
   async function callUnread(how: 'end' | 'resetAndDestroy') {
+    let close = () => {}
     const provider = await rawProvider(({ socket }) => {
-      socket.write(bytes, () => setTimeout(() => socket[how](), 20))
+      socket.write(bytes)
+      close = () => void socket[how]()
     })
     const answer = answered(await caller().call(upstreamAt(provider.url)))
-    await sleep(100)
+    await delivered()
+    close()
+    await delivered()
     return answer
   }
 

@@ -172,7 +172,11 @@ export function createGuardedConnector(deps: ConnectorDeps, upstream: Upstream):
   }
 }
 
-function createGuardedLookup({ resolve }: ConnectorDeps, upstream: Upstream): LookupFunction {
+/** Looks up the addresses of a name, and refuses to connect if one of them is not allowed. `id` names the target in messages. */
+export function createGuardedLookup(
+  { resolve }: Pick<ConnectorDeps, 'resolve'>,
+  upstream: Pick<Upstream, 'id' | 'allowPrivate'>,
+): LookupFunction {
   return (hostname, options, callback) => {
     checkedAddresses(hostname).then(
       ([first, ...others]) => {

@@ -30,6 +30,14 @@ export interface UpstreamCall {
   readonly signal: StopSignal
   /** The trace of the call: names and values by turns. */
   readonly traceHeaders?: readonly string[] | undefined
+  /** Asks for the list of models instead. The body is not sent. */
+  readonly lists?: boolean
+}
+
+/** Providers list a page of few models without it. */
+const LIST_QUERY: Readonly<Partial<Record<Upstream['wire'], string>>> = {
+  anthropic: '?limit=1000',
+  gemini: '?pageSize=1000',
 }
 
 /** Calls a provider: the one primitive through which every byte to and from providers goes. */
@@ -47,7 +55,7 @@ interface SendServices {
 export function createSend(services: SendServices): Send {
   const { demo, pools, nowMicros, userAgent } = services
   const targets = new WeakMap<Upstream, Target | UpstreamFailed>()
-  return async ({ upstream, model, body, delivery, signal, traceHeaders }) => {
+  return async ({ upstream, model, body, delivery, signal, traceHeaders, lists = false }) => {
     if (upstream.wire === 'demo') return demo.answer(body, signal)
     const target = targets.get(upstream) ?? createTarget(upstream, userAgent)
     targets.set(upstream, target)
@@ -70,7 +78,11 @@ export function createSend(services: SendServices): Send {
     if (traceHeaders !== undefined) headers = [...headers, ...traceHeaders]
     return new Promise((settle) => {
       const exchange = new ProviderExchange(nowMicros, { upstream, limits: target.limits[delivery], signal, settle })
-      pool.dispatch({ path, method: 'POST', headers, body }, exchange)
+      if (!lists) pool.dispatch({ path, method: 'POST', headers, body }, exchange)
+      else {
+        const listed = `${target.url.pathname.replace(/\/+$/, '')}/models${LIST_QUERY[upstream.wire] ?? ''}`
+        pool.dispatch({ path: listed, method: 'GET', headers }, exchange)
+      }
     })
   }
 }
@@ -301,7 +313,10 @@ function asBodyError(error: Error): Error {
 }
 
 /** The other headers, of which there are about thirty, are not decoded. */
-const WANTED = ['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-request-id']
+const WANTED = [
+  ...['content-type', 'content-encoding', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-request-id'],
+  'x-gemini-service-tier',
+]
 
 const LENGTHS = new Set(WANTED.map((name) => name.length))
 const NAMES = new Set(WANTED)

@@ -1,5 +1,6 @@
 import type { Lane } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/collections.ts'
+import { PRICED_FIELDS } from '../model/price.ts'
 import { type ProviderError, refusedField } from '../protocols/refusals/provider-error.ts'
 import { codecs, type LaneDialect } from '../protocols/wires.ts'
 
@@ -50,7 +51,9 @@ const LEARNABLE_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** Without one of these the request would be another one. By the names of all wires. */
-const NEVER_LEFT_OUT = new Set([
+const NEVER_LEFT_OUT = new Set<string>([
+  // Their price would be charged.
+  ...PRICED_FIELDS,
   ...['model', 'messages', 'input', 'stream', 'tools', 'tool_choice', 'response_format', 'text', 'n'],
   ...['instructions', 'system', 'stop', 'stop_sequences', 'functions', 'function_call'],
   ...['contents', 'systemInstruction', 'system_instruction', 'toolConfig', 'tool_config', 'stopSequences'],

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type CallerOutcome, CHALLENGE, callerProblem } from '../auth/callers.ts'
+import { addressNotAllowed, type CallerOutcome, CHALLENGE, callerProblem } from '../auth/callers.ts'
 import { wholeSeconds } from '../lib/clock.ts'
+import type { Networks } from '../lib/network.ts'
 import type { Caller } from '../model/caller.ts'
 import { PROBLEMS, type Problem, problem, type Refused, refused, retryableProblem } from '../model/problem.ts'
 import type { RequestContext } from './request-context.ts'
@@ -22,10 +23,21 @@ export function admitCaller(context: RequestContext, found: CallerOutcome): Auth
     log.key_refusal = found.reason
     return refused(limitUnauthenticated(context, callerProblem(found.reason)))
   }
+  const { networks } = found.caller
+  const refusal = networks === undefined ? undefined : refuseAddress(context, networks)
   log.account_id = found.caller.accountId
   log.key_id = found.caller.keyId
+  if (refusal !== undefined) return refused(refusal)
   context.caller = found.caller
   return found
+}
+
+/** By the address of the client, as far as the proxies in between are trusted. */
+export function refuseAddress({ edge, request, log }: RequestContext, networks: Networks): Problem | undefined {
+  const address = edge.findClientAddress(request)
+  if (address !== undefined && networks.has(address)) return undefined
+  log.key_refusal = 'address'
+  return addressNotAllowed(address)
 }
 
 function missingKey(headers: IncomingHttpHeaders): Problem {

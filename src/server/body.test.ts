@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
+import { delivered } from '../../test/fakes/delivered.ts'
 import {
   ask,
   chatRequest,
@@ -191,8 +193,8 @@ describe('bodies that are too large', () => {
   })
 
   it.each([
-    ['32 MiB of [],', `{"a":[${'[],'.repeat((32 * MiB) / 3 - 5)}[]]}`, 'request_too_large'],
-    ['32 MiB of [], without an object', '[],'.repeat((32 * MiB) / 3), 'invalid_json'],
+    ['4 MiB of [],', `{"a":[${'[],'.repeat((4 * MiB) / 3)}[]]}`, 'request_too_large'],
+    ['4 MiB of [], without an object', '[],'.repeat((4 * MiB) / 3), 'invalid_json'],
     ['a depth of 100,000', `{"a":${'['.repeat(100_000)}`, 'request_too_large'],
   ] as const)('%s, as they are, never reach JSON.parse', async (_name, body, code) => {
     const { port } = await openTestEdge()
@@ -207,11 +209,11 @@ describe('bodies that are too large', () => {
   })
 
   it.each([
-    ['900,000 numbers and a wrong end', () => `{"a":[${'1,'.repeat(900_000)}]}`],
-    ['a string of 31 MiB without an end', () => `{"a":"${'x'.repeat(31 * MiB)}`],
-    ['a string of 31 MiB and a wrong end', () => `{"a":"${'x'.repeat(31 * MiB)}",}`],
-    ['28 MiB of lines and a wrong end', () => `{"a":1${'\n'.repeat(28 * MiB)}x}`],
-    ['a number of 30 MiB and a wrong end', () => `{"a":${'1'.repeat(30 * MiB)}x}`],
+    ['600,000 numbers and a wrong end', () => `{"a":[${'1,'.repeat(600_000)}]}`],
+    ['a string of 3 MiB without an end', () => `{"a":"${'x'.repeat(3 * MiB)}`],
+    ['a string of 3 MiB and a wrong end', () => `{"a":"${'x'.repeat(3 * MiB)}",}`],
+    ['3 MiB of lines and a wrong end', () => `{"a":1${'\n'.repeat(3 * MiB)}x}`],
+    ['a number of 3 MiB and a wrong end', () => `{"a":${'1'.repeat(3 * MiB)}x}`],
     ['an escape that is cut by the search', () => `{"a":"${'x'.repeat(MiB - 9)}\\u00e9",}`],
   ])('%s is refused without looking for the place', async (name, build) => {
     const { port } = await openTestEdge()
@@ -269,7 +271,8 @@ describe('when a body is requested', () => {
     const { port, logs } = await openTestEdge()
     const client = connectRaw(port)
     client.send(chatRequest({ headers: ['content-length: 100'], body: '{"a"' }))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await once(client.socket, 'connect')
+    await delivered()
     client.socket.resetAndDestroy()
     while (logs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
     expect(logs).toMatchObject([{ outcome: 'client_gone', status: undefined }])

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { createNetworks } from '../lib/network.ts'
 
 /** The client of a request, as far as the reverse proxies in between are trusted. */
 export interface Clients {
@@ -11,13 +12,7 @@ export interface Clients {
 
 /** `trustedProxies`: addresses and networks. */
 export function createClients(trustedProxies: readonly string[]): Clients {
-  const trusted = new BlockList()
-  for (const network of trustedProxies) {
-    const [address = '', bits] = network.split('/')
-    if (bits === undefined) trusted.addAddress(address, familyOf(address))
-    else trusted.addSubnet(address, Number(bits), familyOf(address))
-  }
-  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address))
+  const { has: isTrusted } = createNetworks(trustedProxies)
   return {
     /**
      * The socket's address, unless that is a trusted proxy: then the address that it adds to X-Forwarded-For, and so on from right
@@ -55,7 +50,5 @@ function readAddress(written: string): string | undefined {
   const address = withoutZone(bracketed ?? dotted ?? trimmed)
   return isIP(address) === 0 ? undefined : address
 }
-
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 const withoutZone = (address: string): string => address.replace(/%.*$/, '')

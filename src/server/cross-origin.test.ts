@@ -43,7 +43,7 @@ describe('a preflight', () => {
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
       'access-control-allow-headers':
-        'authorization, content-type, idempotency-key, x-stainless-lang, x-stainless-retry-count',
+        'authorization, content-type, idempotency-key, x-millrace-run, x-millrace-tags, x-stainless-lang, x-stainless-retry-count',
       'access-control-max-age': '7200',
     })
     expect(answer.headers.vary).toBe('origin')
@@ -84,8 +84,11 @@ describe('a preflight', () => {
       const allowed = (await ask(port, preflight(PAGE, `access-control-request-headers: ${asked}`))).headers[
         'access-control-allow-headers'
       ]!.split(', ')
-      expect(allowed.slice(0, 3)).toEqual(['authorization', 'content-type', 'idempotency-key'])
-      expect(allowed.length).toBeLessThanOrEqual(3 + 64)
+      expect(allowed.slice(0, 5)).toEqual([
+        ...['authorization', 'content-type', 'idempotency-key'],
+        ...['x-millrace-run', 'x-millrace-tags'],
+      ])
+      expect(allowed.length).toBeLessThanOrEqual(5 + 64)
       expect(allowed.every((name) => /^[a-z0-9-]{1,100}$/.test(name))).toBe(true)
     }
   })

@@ -45,7 +45,7 @@ export function preflightHeaders({ request }: RequestContext): Readonly<Record<s
   }
 }
 
-const ALWAYS_ALLOWED = ['authorization', 'content-type', 'idempotency-key']
+const ALWAYS_ALLOWED = ['authorization', 'content-type', 'idempotency-key', 'x-millrace-run', 'x-millrace-tags']
 /** The SDKs send about fifteen headers of their own (`x-stainless-*`). */
 const REQUESTED_NAMES_MAX = 64
 const REQUESTED_CHARACTERS_MAX = 4096

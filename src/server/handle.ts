@@ -54,6 +54,7 @@ export async function handle(
       log.trace_id = context.trace.traceId
       context.trace.end(log)
     }
+    if (log.endpoint?.startsWith('/console') && log.turn === undefined) edge.turnCounts.console += 1
     edge.metrics.requestEnded(log.endpoint ?? 'none', log.status ?? 0)
     edge.log.request(log)
   }

@@ -20,8 +20,10 @@ export function serveHome(context: RequestContext): void {
     sendJson(context, 200, { ...about, ...addresses }, HEADERS)
     return
   }
-  // Relative links: a proxy may serve this below a path of its own.
-  const items = links.map(({ path, text }) => `<li><a href="${path}">${text}</a></li>`).join('\n')
+  // Relative links without a public URL: a proxy may serve this below a path that is not known here.
+  const { pathPrefix } = edge.options
+  const start = pathPrefix === undefined ? '' : `${pathPrefix}/`
+  const items = links.map(({ path, text }) => `<li><a href="${start}${path}">${text}</a></li>`).join('\n')
   sendJsonBytes(context, 200, Buffer.from(page(version, items)), {
     ...PAGE_HEADERS,
     ...HEADERS,

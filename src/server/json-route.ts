@@ -3,11 +3,11 @@ import { named } from '../contract/values.ts'
 import { gatherBytes } from '../lib/bytes.ts'
 import type { Problem } from '../model/problem.ts'
 import { requestBody } from './body.ts'
-import { type ConsoleRefusal, refuse } from './console/errors.ts'
 import type { RequestContext } from './request-context.ts'
 import { endAnswer, type Headers, writeHead } from './respond.ts'
+import { type RouteRefusal, refuse } from './route-replies.ts'
 
-/** What the routes of the console and of the management API have in common: their input by schemas, and files as answers. */
+/** How the console and the management API read the input of their routes, and send files. */
 
 /** The schemas of a route's input. */
 interface InputSchemas<Query, Body> {
@@ -29,7 +29,7 @@ type ReadInput<Query, Body> =
       readonly kind: 'read'
       readonly input: { readonly params: Record<string, string>; readonly query: Query; readonly body: Body }
     }
-  | ConsoleRefusal
+  | RouteRefusal
 
 /** Reads path, query and body by the schemas of a route. */
 export function readInput<Query, Body>(
@@ -51,7 +51,7 @@ export function readInput<Query, Body>(
 const PARAMS = z.record(z.string(), named)
 const NO_SUCH_ID = refuse('not_found', 'There is nothing with this id.')
 
-type ParsedForm = { readonly kind: 'read'; readonly value: unknown } | ConsoleRefusal
+type ParsedForm = { readonly kind: 'read'; readonly value: unknown } | RouteRefusal
 
 function parseBody(type: string | undefined, text: string): ParsedForm {
   if (text === '') return { kind: 'read', value: {} }
@@ -65,7 +65,7 @@ function parseBody(type: string | undefined, text: string): ParsedForm {
 }
 
 /** Reports the first issue only: a person fixes one field at a time. */
-function wrong({ issues: [issue] }: z.ZodError, where: string): ConsoleRefusal {
+function wrong({ issues: [issue] }: z.ZodError, where: string): RouteRefusal {
   const param = issue === undefined ? '' : issue.path.join('.')
   const message = `${param === '' ? where : param}: ${issue?.message ?? 'cannot be read'}`
   return refuse('invalid_arguments', message, param === '' ? {} : { param })
@@ -81,7 +81,7 @@ type Form =
   | { readonly kind: 'broken'; readonly problem: Problem }
   | { readonly kind: 'disconnected' }
 
-export function receiveForm(context: RequestContext): Promise<Form> {
+export function receiveForm(context: RequestContext, bytesMax = FORM_BYTES_MAX): Promise<Form> {
   const { request } = context
   const gathered = gatherBytes()
   if (context.expectation === 'continue') requestBody(context)
@@ -93,7 +93,7 @@ export function receiveForm(context: RequestContext): Promise<Form> {
     }
     const onData = (chunk: Buffer) => {
       gathered.add(chunk)
-      if (gathered.length > FORM_BYTES_MAX) settle({ kind: 'too-large' })
+      if (gathered.length > bytesMax) settle({ kind: 'too-large' })
     }
     const onEnd = () => settle({ kind: 'read', bytes: gathered.whole() })
     const onClose = () => settle({ kind: 'disconnected' })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { ADMIN_ROUTES, type AdminRouteName, type AnyAdminRoute } from '../contract/admin-api.ts'
+import { ADMIN_ROUTES, type AdminRouteName } from '../contract/admin-api.ts'
 import { ADMIN_SCOPES } from '../contract/admin-keys.ts'
+import type { AnyAdminRoute } from '../contract/admin-route.ts'
 import { errorEnvelope, V1_API, type V1Fields } from '../contract/v1-api.ts'
 import { CHAT_FIELDS } from '../protocols/chat/parse-request.ts'
 import type { ValueCheck } from '../protocols/fields/check-value.ts'
@@ -14,13 +15,15 @@ type Json = Readonly<Record<string, unknown>>
 
 /** `GET /openapi.json`: the same for everyone, and so made once. */
 export function serveOpenApi(context: RequestContext): void {
-  bytes ??= Buffer.from(JSON.stringify(openApiDocument()))
-  sendJsonBytes(context, 200, bytes, { 'cache-control': 'public, max-age=300' })
+  const { publicUrl = '/' } = context.edge.about
+  if (made?.publicUrl !== publicUrl)
+    made = { publicUrl, bytes: Buffer.from(JSON.stringify(openApiDocument(publicUrl))) }
+  sendJsonBytes(context, 200, made.bytes, { 'cache-control': 'public, max-age=300' })
 }
-let bytes: Buffer | undefined
+let made: { readonly publicUrl: string; readonly bytes: Buffer } | undefined
 
 /** An OpenAPI 3.1 document of `/v1` and `/admin/v1`, made from the schemas that check the requests. */
-export const openApiDocument = () => ({
+export const openApiDocument = (publicUrl = '/') => ({
   openapi: '3.1.0',
   info: {
     title: 'Millrace',
@@ -30,7 +33,7 @@ export const openApiDocument = () => ({
       'Objects of /v1 may have more members than the schemas name.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
-  servers: [{ url: '/' }],
+  servers: [{ url: publicUrl }],
   tags: [
     { name: 'v1', description: 'Models, for clients with an API key' },
     { name: 'admin', description: 'Management, for programs with an admin key' },
@@ -46,6 +49,15 @@ export const openApiDocument = () => ({
       },
     },
     schemas: { Error: schemaOf(errorEnvelope, 'output') },
+    parameters: {
+      IdempotencyKey: {
+        ...{ name: 'Idempotency-Key', in: 'header', required: false },
+        description:
+          'Names the request, e.g. with a UUID. For a day a repetition with this key and the same body changes nothing, ' +
+          'and gets the first answer with the header `idempotency-replayed: true`.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
+      },
+    },
     responses: {
       Error: {
         description: 'The request was refused. `code` says why, and `message` what to do.',
@@ -112,7 +124,10 @@ function adminOperations(): Operation[] {
       description: scope === 'any' ? 'Needs any admin key.' : `Needs an admin key with the scope \`${scope}\`.`,
       'x-scope': scope,
       security: [{ adminKey: [] }],
-      parameters: parametersOf(path, query, example.query as Json | undefined),
+      parameters: [
+        ...parametersOf(path, query, example.query as Json | undefined),
+        ...(method === 'GET' ? [] : [{ $ref: '#/components/parameters/IdempotencyKey' }]),
+      ],
       ...(Object.keys(properties).length > 0 && {
         requestBody: {
           required: true,
@@ -160,6 +175,7 @@ const POLICIES: Readonly<Record<FieldPolicy, string>> = {
   control: 'Millrace decides on it.',
   passed: 'Goes to the provider.',
   ignored: 'Accepted, and does not go to the provider.',
+  priced: 'Beyond auto, default, standard or null only what the price of the model has.',
   'standard-only': 'Only auto, default, standard or null.',
   refused: 'Not provided: a value is refused.',
 }

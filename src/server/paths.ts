@@ -5,7 +5,12 @@ import { scrubPath } from '../telemetry/scrub.ts'
 
 /** The management API. */
 export const ADMIN_BASE = '/admin/v1'
-export const isAdmin = (path: string): boolean => path === ADMIN_BASE || path.startsWith(`${ADMIN_BASE}/`)
+/** Users and groups that a directory manages. */
+export const SCIM_BASE = '/scim/v2'
+
+/** Programs of operators and directories, which authenticate by an admin key. */
+export const isAdmin = (path: string): boolean =>
+  [ADMIN_BASE, SCIM_BASE].some((base) => path === base || path.startsWith(`${base}/`))
 
 export const isApi = (path: string): boolean => path === '/v1' || path.startsWith('/v1/')
 

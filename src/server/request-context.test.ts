@@ -65,6 +65,11 @@ it('a file behind another answer is not made any further after a disconnect', as
       files: { find: () => undefined, page: undefined },
       api: { fetch: file },
       sessions: { find: async () => undefined },
+      devices: { remember: () => '' },
+      signOn: {
+        begin: async () => ({ kind: 'refused', problem: 'unknown_provider' }),
+        finish: async () => ({ kind: 'refused', problem: 'expired', confirms: false }),
+      },
       addressLimiter: { take: () => ({ kind: 'taken' }) },
       findPlaygroundCaller: async () => ({ kind: 'refused', reason: 'unknown' }),
     },

@@ -50,6 +50,8 @@ export class RequestContext implements OpenRequest {
     this.response = response
     this.expectation = expectation
     this.requestId = mintRequestId(edge.clock.now(), edge.random)
+    const { pathPrefix } = edge.options
+    if (pathPrefix !== undefined) request.url = withoutPrefix(request.url ?? '', pathPrefix)
     this.path = pathOf(request.url ?? '')
     this.startedAt = edge.clock.nowMicros()
     this.connection = connectionOf(request.socket)
@@ -118,6 +120,15 @@ export class RequestContext implements OpenRequest {
 /** Removes the host of an absolute-form target, which proxies send. The Host header decides. */
 export const withoutOrigin = (target: string): string =>
   target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+
+/** Removes the path of `server.public_url`, which a proxy in front keeps or has removed. */
+function withoutPrefix(target: string, prefix: string): string {
+  const local = withoutOrigin(target)
+  if (!local.startsWith(prefix)) return target
+  const rest = local.slice(prefix.length)
+  if (rest.startsWith('/')) return rest
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : target
+}
 
 /**
  * The path of a request target: origin-form, absolute-form or `*`, without its query. One slash too many after the base URL or at

@@ -10,7 +10,9 @@ import { serveOpenApi } from './openapi.ts'
 import { NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 import { sendJson, sendJsonBytes, sendProblem } from './respond.ts'
-import { describeKey, getModel, getRequest, listModels } from './v1/look-ups.ts'
+import { serveScim } from './scim/serve-scim.ts'
+import { receiveStripeEvent } from './stripe-webhook.ts'
+import { describeKey, getModel, getRequest, getRun, listModels } from './v1/look-ups.ts'
 import { postTurn } from './v1/post-turn.ts'
 import { deleteResponse, getResponse } from './v1/stored-responses.ts'
 
@@ -32,15 +34,19 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/models/', { GET: withKey(getModel) }],
   ['/v1/key', { GET: withKey(describeKey) }],
   ['/v1/requests/', { GET: withKey(getRequest) }],
+  ['/v1/runs/', { GET: withKey(getRun) }],
   ['/openapi.json', { GET: serveOpenApi }],
   ['/', { GET: serveHome }],
   ['/docs', { GET: serveDocs }],
   ['/docs/', { GET: serveDocs }],
   ['/console', { GET: serveConsole }],
-  // The console and the management API route their own paths.
+  // The console, the management API and SCIM route their own paths.
   ['/console/', allMethods(serveConsole)],
   ['/admin/v1', allMethods(serveAdmin)],
   ['/admin/v1/', allMethods(serveAdmin)],
+  ['/stripe/webhook', { POST: receiveStripeEvent }],
+  ['/scim/v2', allMethods(serveScim)],
+  ['/scim/v2/', allMethods(serveScim)],
   // The process runs and its event loop turns. Nothing else is checked.
   ['/healthz', { GET: (context) => sendJson(context, 200, { status: 'ok' }) }],
   ['/readyz', { GET: readiness }],

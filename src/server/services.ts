@@ -1,11 +1,13 @@
 import type { CountedInputs, RefusedTurnCounter } from '../admin/count-usage.ts'
 import type { OwnerServices } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
+import type { SignOn } from '../admin/sign-on.ts'
 import type { CallerOutcome, Callers } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { IdempotencyServices, lookUpAnswer } from '../gateway/idempotency.ts'
 import type { ReadServices, readTurn } from '../gateway/read-turn.ts'
+import type { Runs } from '../gateway/runs.ts'
 import type { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { TurnServices } from '../gateway/turn.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -27,7 +29,7 @@ import type { SiteOptions } from './console/site.ts'
 
 /** The gateway's functions, which tests of the edge replace, and the services that all of them take. */
 export interface Gateway {
-  readonly services: TurnServices & ReadServices & IdempotencyServices
+  readonly services: TurnServices & ReadServices & IdempotencyServices & { readonly runs: Runs }
   readonly earlyRefusal: typeof earlyRefusal
   readonly lookUpAnswer: typeof lookUpAnswer
   readonly readTurn: typeof readTurn
@@ -39,6 +41,8 @@ export interface TurnCounts {
   running: number
   /** Turns that were admitted and have ended. */
   served: number
+  /** Requests of the console that were no turns. */
+  console: number
   /** Called when the last running turn has ended. */
   onIdle: (() => void) | undefined
 }
@@ -86,10 +90,15 @@ export interface EdgeConsole {
   /** The routes of the console's API: a Hono app. */
   readonly api: { fetch(request: Request, from: ConsoleRequest): Response | Promise<Response> }
   readonly sessions: Pick<SignInServices['sessions'], 'find'>
+  readonly devices: Pick<SignInServices['devices'], 'remember'>
+  readonly signOn: Pick<SignOn, 'begin' | 'finish'>
   /** Limits requests to the console, by address. */
   readonly addressLimiter: Pick<AddressLimiter, 'take'>
-  /** The playground key of an account, which is the caller of a turn in the playground. */
-  findPlaygroundCaller(account: AccountRow, kind: Caller['kind']): Promise<CallerOutcome>
+  /** The playground key of a person, or the one that an account shares: the caller of a turn in the playground. */
+  findPlaygroundCaller(
+    of: { readonly account: AccountRow; readonly person: number | null },
+    kind: Caller['kind'],
+  ): Promise<CallerOutcome>
 }
 
 /** A built site, in memory: about a megabyte. */
@@ -153,6 +162,8 @@ export interface Certificate {
 }
 
 export interface EdgeOptions {
+  /** The path of the public URL, such as `/llm`. Undefined: none. */
+  readonly pathPrefix?: string | undefined
   /** Undefined: plain HTTP. */
   readonly tls?: Certificate | undefined
   readonly connectionsMax: number

@@ -20,14 +20,24 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const PAGE = 'index.html'
 
-/** The files of the console or the documentation, in memory. A missing folder means that it is not built. */
-export async function loadSiteFiles(folder: string): Promise<SiteFiles> {
+/**
+ * The files of the console or the documentation, in memory. A missing folder means that it is not built. `adaptPage` may change the page,
+ * which then is not compressed.
+ */
+export async function loadSiteFiles(
+  folder: string,
+  adaptPage: (html: string) => string = (html) => html,
+): Promise<SiteFiles> {
   const names = await listFiles(folder)
   const files = new Map<string, SiteFile>()
   for (const name of names) {
     const type = TYPES[extname(name)]
     if (type !== undefined) files.set(name, await loadFile(folder, name, { type, names }))
   }
+  const page = files.get(PAGE)
+  const html = page?.plain.toString() ?? ''
+  const adapted = adaptPage(html)
+  if (page !== undefined && adapted !== html) files.set(PAGE, { ...page, ...plainFile(Buffer.from(adapted)) })
   return { find: (path) => files.get(path), page: files.get(PAGE) }
 }
 
@@ -51,13 +61,19 @@ async function loadFile(
   const plain = await readFile(join(folder, name))
   return {
     type,
-    digest: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
     isImmutable: name.startsWith('assets/'),
-    plain,
+    ...plainFile(plain),
     br: await packed('.br'),
     gzip: await packed('.gz'),
   }
 }
+
+const plainFile = (plain: Buffer) => ({
+  digest: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
+  plain,
+  br: undefined,
+  gzip: undefined,
+})
 
 /** Sends a file in the best encoding that the browser accepts. */
 export function sendFile(context: RequestContext, file: SiteFile): void {

@@ -7,7 +7,7 @@ const HIDDEN = '[hidden]'
 
 /** Most text has no secret. This decides whether the patterns below are tried. */
 const SUSPECT =
-  /mra?[_-]|mra?%5f|-[0-9a-z]{4}-|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|xai-|r8_|private/i
+  /mra?[_-]|whsec|mra?%5f|-[0-9a-z]{4}-|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|xai-|r8_|private/i
 
 /**
  * What secrets look like, and what remains of them. No pattern begins with `\b`: there is no word boundary between `x_` and a key,
@@ -25,6 +25,8 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     `$1$2${HIDDEN}`,
   ],
   [/(mra(?:_|%5f))(?:\w|%5f){8,}/gi, `$1${HIDDEN}`],
+  // Secrets of webhooks.
+  [/(whsec_)[\w+/=-]{8,}/g, `$1${HIDDEN}`],
   // Redemption codes, and codes of sign-up links.
   [/(mr-)[0-9a-z]{5}(?:-[0-9a-z]{5}){2,4}/gi, `$1${HIDDEN}`],
   [/(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){5}(?![0-9a-z-])/gi, HIDDEN],

@@ -38,7 +38,13 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
     await user.session.call('POST /wallet/ask', { body: { amount: '5.00', note: 'for more' } })
     await server().operate('codes.create', { amount: '1.00', count: 2, note: 'for a workshop' })
     const { items } = await user.session.call('GET /keys')
-    paths = allPages({ request: wallet.id, key: items[0].id, account: account.id })
+    const team = await user.session.call('POST /teams', {
+      body: { name: 'a team with a cap', caps: { month: '5.00' } },
+    })
+    const { items: members } = await user.session.call('GET /members')
+    paths = allPages({
+      ...{ request: wallet.id, key: items[0].id, account: account.id, team: team.id, person: members[0].id },
+    })
   })
 
   it.each(LOOKS)(

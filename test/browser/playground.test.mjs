@@ -75,7 +75,11 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
     await send('Please use get_weather.')
     await page.getByLabel('Result of get_weather').fill('{"sky":"clear"}')
     await page.getByRole('button', { name: 'Send results' }).click()
-    await page.getByText(/The tool said: .*clear/).waitFor()
+    // Also in the text for screen readers, once the answer has ended.
+    await page
+      .getByText(/The tool said: .*clear/)
+      .first()
+      .waitFor()
   })
 
   it('sends the effort and shows the reasoning', async () => {
@@ -84,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
     await send('Hello!')
     await page.getByText('32 reasoning').waitFor()
     expect((await newest()).tokens.reasoning).toBe(32)
-    await page.getByText('Reasoning', { exact: true }).click()
+    await page.getByRole('button', { name: /^Reasoned for / }).click()
     await page.getByText(/^Thinking/).waitFor()
   })
 

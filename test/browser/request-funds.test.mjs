@@ -41,7 +41,7 @@ describe.skipIf(CHROMIUM === undefined)('an account that needs funds', () => {
 
     const owner = await person({ credit: '0' })
     await owner.session.call('POST /wallet/ask', { body: { amount: '5.00', note: '' } })
-    await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('navigation').getByRole('link', { name: 'Overview', exact: true }).click()
     await link(page, '1 funding request').waitFor()
     await page
       .getByRole('navigation')

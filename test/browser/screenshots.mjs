@@ -1,6 +1,8 @@
 // Takes screenshots of every page of a running server: light and dark, 360 and 1440 pixels wide.
 //
 //   node test/browser/screenshots.mjs --data DIR --out DIR [--locale de-DE] [--email EMAIL --password PASSWORD]
+//     [--looks 1440-light,360-dark] [--only /usage]
+//   node test/browser/screenshots.mjs --data DIR --readme docs/images --email owner@example.com
 //
 // `--data` is the data folder of the server. If the server is not set up yet, the script signs up with the setup link in that
 // folder. The default email is `looks@example.com`, and the script prints the default password.
@@ -12,20 +14,31 @@ import { allPages } from './lib/all-pages.mjs'
 import { findChromium } from './lib/find-chromium.mjs'
 
 const TEXT = { type: 'string' }
-const { values: given } = parseArgs({ options: { data: TEXT, out: TEXT, locale: TEXT, email: TEXT, password: TEXT } })
+const { values: given } = parseArgs({
+  options: {
+    ...{ data: TEXT, out: TEXT, locale: TEXT, email: TEXT, password: TEXT, only: TEXT, readme: TEXT },
+    looks: { type: 'string', default: '1440-light,1440-dark,360-light,360-dark' },
+  },
+})
 const { data, out, locale = 'en-US', email = 'looks@example.com', password = 'to look at pages' } = given
-if (data === undefined || out === undefined) throw new Error('Usage: --data DIR --out DIR')
+if (data === undefined || (out ?? given.readme) === undefined) throw new Error('Usage: --data DIR --out DIR')
 
-const LOOKS = ['light', 'dark'].flatMap((colorScheme) => [360, 1440].map((width) => ({ colorScheme, width })))
+/** None for the pictures of the README. */
+const LOOKS = (out === undefined ? [] : given.looks.split(',')).map((look) => {
+  const [width, colorScheme] = look.split('-')
+  return { colorScheme, width: Number(width) }
+})
 const origin = new URL(JSON.parse(readFileSync(join(data, 'server.json'), 'utf8')).url).origin
 
-mkdirSync(out, { recursive: true })
+mkdirSync(out ?? given.readme, { recursive: true })
 const browser = await chromium.launch({ executablePath: findChromium(process.env), args: ['--no-sandbox'] })
 const storageState = await enter()
+if (given.readme !== undefined) await takePictures(given.readme)
 for (const { colorScheme, width } of LOOKS) {
   const look = { colorScheme, viewport: { width, height: 900 }, locale }
   const [inside, outside] = [await watched({ ...look, storageState }), await watched(look)]
-  for (const { path, signedOut } of allPages(await idsOf(inside))) {
+  const pages = allPages(await idsOf(inside)).filter(({ path }) => path.startsWith(given.only ?? '/'))
+  for (const { path, signedOut } of pages) {
     const page = signedOut ? outside : inside
     await page.goto(`${origin}/console${path}`, { waitUntil: 'networkidle' })
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
@@ -41,8 +54,25 @@ for (const { colorScheme, width } of LOOKS) {
 }
 await browser.close()
 
+/** The pictures of the README, of a server that `seed-year.mjs --organisation` has filled. */
+async function takePictures(folder) {
+  const viewport = { width: 1200, height: 750 }
+  const page = await watched({ colorScheme: 'light', viewport, locale, storageState })
+  const { items } = await (
+    await page.request.get(`${origin}/console/api/requests?model=deep-thinker&outcome=ok`)
+  ).json()
+  const paths = { overview: '/', usage: '/usage?by=person', request: `/requests/${items[0].id}` }
+  for (const [name, path] of Object.entries(paths)) {
+    await page.goto(`${origin}/console${path}`, { waitUntil: 'networkidle' })
+    await page.locator('main h1').waitFor()
+    await page.waitForFunction(() => document.querySelector('main [aria-busy]') === null)
+    await page.screenshot({ path: join(folder, `${name}.png`) })
+  }
+}
+
 async function watched(options) {
   const page = await (await browser.newContext(options)).newPage()
+  page.setDefaultTimeout(120_000)
   page.on('pageerror', (error) => console.log(`error: ${error.message}`))
   return page
 }
@@ -65,9 +95,12 @@ async function enter() {
   return state
 }
 
-/** The ids of the newest request, key and account, or ids that do not exist. */
+/** The ids of the first row of each list, or ids that do not exist. */
 async function idsOf(page) {
+  const lists = {
+    ...{ request: '/requests', key: '/keys', account: '/operate/accounts', team: '/teams', person: '/members' },
+  }
   const first = async (path) => (await (await page.request.get(`${origin}/console/api${path}`)).json()).items?.[0]?.id
-  const [request, key, account] = await Promise.all(['/requests', '/keys', '/operate/accounts'].map(first))
-  return { request: request ?? 'req_none', key: key ?? 'key_none', account: account ?? 'acct_none' }
+  const found = await Promise.all(Object.entries(lists).map(async ([name, path]) => [name, await first(path)]))
+  return Object.fromEntries(found.map(([name, id]) => [name, id ?? `${name}_none`]))
 }

@@ -70,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined)('the secrets of keys and sessions', () =
     places.log = program.output()
     for (const outputs of await queryEveryRoute(page)) {
       expect(outputs.status, `${outputs.name}: ${outputs.text}`).toBe(200)
-      expect(rowsIn(outputs), `the rows of ${outputs.name}`).not.toBe(0)
+      if (!MAY_BE_EMPTY.includes(outputs.name)) expect(rowsIn(outputs), `the rows of ${outputs.name}`).not.toBe(0)
       places[`the answer to ${outputs.name}`] = outputs.text
     }
     expect(places['the answer to GET /keys'], 'what tells the key apart, which is no secret').toContain('canary')
@@ -97,16 +97,34 @@ async function fillEveryList({ origin, operate }, page) {
   await operate('plans', 'assign', 'ada@example.com', 'pro')
   const { key } = await operate('keys', 'create', '--account', 'ada@example.com', '--kind', 'builder', '--name', 'plan')
   expect((await streamChat(origin, key, { model: 'paid', max_tokens: 5 })).status).toBe(200)
-  expect(await page.evaluate(requestFunding)).toBe(200)
+  const send = (path, body) => page.evaluate(sendChange, { path, body })
+  await send('/wallet/ask', { amount: '20.00', note: 'for the walk' })
+  await send('/teams', { name: 'Research' })
+  for (const prefix of ['', '/operate']) {
+    const { webhook } = await send(`${prefix}/webhooks`, { url: 'https://hooks.invalid/', events: ['webhook.off'] })
+    await send(`${prefix}/webhooks/${webhook.id}/test`, undefined)
+  }
   await operate('people', 'invite', 'ben@example.com', '--account', 'ada@example.com')
 }
 
-const requestFunding = async () => {
+const sendChange = async ({ path, body }) => {
   const { csrf } = await (await fetch('/console/api/session')).json()
   const headers = { 'content-type': 'application/json', 'x-csrf-token': csrf }
-  const body = JSON.stringify({ amount: '20.00', note: 'for the walk' })
-  return (await fetch('/console/api/wallet/ask', { method: 'POST', headers, body })).status
+  const response = await fetch(`/console/api${path}`, { method: 'POST', headers, body: body && JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
+  return response.json()
 }
+
+/** What needs a payment provider, a notice or a change of what operators manage. */
+const MAY_BE_EMPTY = [
+  'GET /payments',
+  'GET /operate/payments',
+  'GET /plans/sold',
+  'GET /notices',
+  'GET /conversations',
+  'GET /operate/managed',
+  'GET /operate/managed/history',
+]
 
 /** The values of inputs are not part of the markup. */
 const heldByScripts = (page) =>

@@ -83,7 +83,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     const field = page.getByRole('combobox', { name: 'Search pages and actions' })
     await field.fill('req_01k5c6v8x0q2r4t6y8z0a2b4c6')
     await page.keyboard.press('Enter')
-    await page.getByText('This account has no such request').waitFor()
+    await page.getByText('Request not found').first().waitFor()
   })
 
   it('opens a menu by keyboard and restores the focus', async () => {

@@ -84,10 +84,13 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in', () => {
     const user = await person()
     const page = await open('/usage', user)
     await heading(page, 'Usage').waitFor()
-    // Otherwise the polling of this page would notice first.
     await page.waitForLoadState('networkidle')
+    // Holds back what this page polls, or a poll would notice the sign-out before the click.
+    await page.route('**/console/api/**', (route) => {
+      if (page.url().includes('/sign-in') || route.request().url().includes('/api/models')) return route.continue()
+    })
     await user.session.call('DELETE /session')
-    await page.getByRole('link', { name: 'Models', exact: true }).click()
+    await page.getByRole('link', { name: 'Models', exact: true }).evaluate((link) => link.click())
     await page.getByText('Your session has ended.').waitFor()
     expect(new URL(page.url()).searchParams.get('next')).toBe('/models')
     await signIn(page, user.email)

@@ -81,7 +81,16 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     for (const text of ['one', 'count to 40', 'count to 7']) {
       await streamChat(origin(), owner.account.key, { model: 'swift', messages: [{ role: 'user', content: text }] })
     }
-    const page = await open('/wallet', owner)
+    const byDay = await open('/wallet', owner)
+    await rowsOf(byDay).nth(1).waitFor()
+    expect(await rowsOf(byDay).count(), 'a day and a credit').toBe(2)
+    const [day] = await rowsOf(byDay).all()
+    expect(await moneyIn(day.locator('td').last())).toBe((await owner.account.wallet()).balance)
+    await day.getByRole('link', { name: 'Requests (3)' }).click()
+    await byDay.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
+    await byDay.getByRole('table', { name: 'Requests' }).locator('tbody tr').nth(2).waitFor()
+    expect(await byDay.getByLabel('Ended from').inputValue()).toMatch(/^\d{4}-\d\d-\d\d$/)
+    const page = await open('/wallet?each=yes', owner)
     await rowsOf(page).nth(3).waitFor()
     const shown = []
     for (const row of await rowsOf(page).all()) shown.push(await moneyIn(row.locator('td').nth(3)))

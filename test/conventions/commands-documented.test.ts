@@ -32,6 +32,7 @@ function bareProgram(): Command {
     pinImports: unasked,
     upstreams: { list: unasked, test: unasked },
     accountsFiles: { read: unasked, openSecrets: unasked },
+    readFragment: unasked,
     backUpLedger: unasked,
     restoreLedger: unasked,
     moveLedger: unasked,

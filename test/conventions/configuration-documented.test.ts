@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { NOT_YET } from '../../src/config/checks.ts'
 import { configJsonSchema } from '../../src/config/init-template.ts'
 import { configSchema, schemaAt } from '../../src/config/schema.ts'
 import { pages, textOf } from './source-files.ts'
@@ -35,11 +34,6 @@ const choices = (key: Schema): string => {
   return words === undefined ? '' : ` One of ${words.map((word) => `\`${word}\``).join(', ')}.`
 }
 
-const refusal = (path: string): string => {
-  const says = NOT_YET.find((each) => each.path === path)?.says
-  return says === undefined ? '' : ` **Refused so far**: this version ${says}.`
-}
-
 const standsAt = (key: Schema, isRequired: boolean): string => {
   if (isRequired) return 'needed'
   return key.default === undefined || isMap(key.default) ? '–' : `\`${JSON.stringify(key.default)}\``
@@ -48,7 +42,7 @@ const standsAt = (key: Schema, isRequired: boolean): string => {
 const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function rowsOf(path: string, key: Schema, isRequired: boolean): string[] {
-  const meaning = `${key.description ?? ''}${choices(key)}${bounds(key)}${refusal(path)}`.replaceAll('|', '\\|')
+  const meaning = `${key.description ?? ''}${choices(key)}${bounds(key)}`.replaceAll('|', '\\|')
   const below = key.properties ?? key.items?.properties
   const parent = key.items?.properties === undefined ? path : `${path}[]`
   const required = (key.properties === undefined ? key.items?.required : key.required) ?? []

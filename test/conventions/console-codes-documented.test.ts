@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CONSOLE_CODES } from '../../src/server/console/errors.ts'
+import { REFUSAL_STATUSES } from '../../src/server/route-replies.ts'
 import { textOf } from './source-files.ts'
 
 /** A row may name several codes that have one status. */
@@ -10,6 +10,6 @@ const documented = (page: string): string[] =>
   })
 
 it('docs/operate/console.md lists exactly the codes that the console is told, with their status', () => {
-  const decided = Object.entries(CONSOLE_CODES).map(([code, status]) => `${code} ${status}`)
+  const decided = Object.entries(REFUSAL_STATUSES).map(([code, status]) => `${code} ${status}`)
   expect(documented(textOf('docs/operate/console.md')).toSorted()).toEqual(decided.toSorted())
 })

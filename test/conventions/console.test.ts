@@ -14,8 +14,8 @@ import {
 /** A file imports from its own folder and from lower ones. Pages of one area do not import those of another. */
 const RANKS: Readonly<Record<string, number>> = { pages: 5, shell: 4, queries: 3, ui: 2, messages: 1, lib: 0 }
 
-/** Requests and audit entries are shown on pages of other areas: a key, the overview, the operator's pages. */
-const SHOWN_ANYWHERE: ReadonlySet<string> = new Set(['requests', 'audit'])
+/** Requests, audit entries and caps are shown on pages of other areas: a key, a team, the overview, the operator's pages. */
+const SHOWN_ANYWHERE: ReadonlySet<string> = new Set(['requests', 'audit', 'caps', 'cap-forms'])
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
 const areaOf = (path: string): string => path.split('/')[2] ?? ''

@@ -61,13 +61,19 @@ function worldOf(block: Block): World {
   return { ...world, files: { ...FILES, '/srv/millrace.lock.yaml': lock } }
 }
 
+/** Secrets that are checked for their form. */
+const OF_A_FORM: Readonly<Record<string, string>> = {
+  STRIPE_SECRET_KEY: 'sk_test_0123456789',
+  STRIPE_WEBHOOK_SECRET: 'whsec_0123456789',
+}
+
 const ENVIRONMENT = Object.fromEntries(
   [
     ...blocks
       .map(({ text }) => text)
       .join('\n')
       .matchAll(/\$\{([A-Z_]+)\}/g),
-  ].map(([, name = '']) => [name, 'secret']),
+  ].map(([, name = '']) => [name, OF_A_FORM[name] ?? 'secret']),
 )
 
 it.each(blocks.filter((block) => !isForeign(block)))('$page: a block of configuration loads: $text', (block) => {

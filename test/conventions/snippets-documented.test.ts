@@ -7,7 +7,13 @@ const target = (model: string): Target => ({
   ...{ baseUrl: 'http://127.0.0.1:4600/v1', model, kind: 'wallet' },
   details: {
     ...{ id: model, variants: [], efforts: null, inputs: ['text'], context_tokens: 200_000, max_output_tokens: 8192 },
-    ...{ kinds: ['wallet'], price: null, available: true, demo: false },
+    ...{
+      kinds: ['wallet'],
+      price: null,
+      available: true,
+      day: { success_percent: null, first_ms: null, tokens_per_second: null },
+      demo: false,
+    },
   },
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { listOwnKeys, playgroundKey } from '../../src/admin/keys.ts'
+import { listOwnKeys } from '../../src/admin/keys.ts'
+import { playgroundKey } from '../../src/admin/playground-key.ts'
 import { requestFunding } from '../../src/admin/wallet.ts'
 import { chat } from '../support/send-chat.ts'
 import { openAccount, rowOf } from '../support/test-account.ts'
@@ -42,13 +43,19 @@ describe('a credit code', () => {
     const account = await openAccount(server())
     const { operations } = server().app
     const row = await rowOf(server(), account.id)
-    const made = await Promise.all([1, 2].map(() => playgroundKey(operations, row, 'wallet')))
+    const made = await Promise.all(
+      [1, 2].map(() => playgroundKey(operations, { account: row, person: null }, 'wallet')),
+    )
     expect(made[0]).toMatchObject({ kind: 'caller', caller: { accountId: account.id, keyName: 'Playground' } })
     expect(made[1]).toEqual(made[0])
-    const listed = await listOwnKeys({ ...operations, lastUsed: async () => new Map() }, row, {
-      limit: 9,
-      after: undefined,
-    })
+    const listed = await listOwnKeys(
+      { ...operations, lastUsed: async () => new Map() },
+      { account: row },
+      {
+        limit: 9,
+        after: undefined,
+      },
+    )
     expect(listed).toMatchObject({ kind: 'done', value: { items: [{ name: 'Playground', playground: true }, {}] } })
   })
 })

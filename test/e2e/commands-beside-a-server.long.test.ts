@@ -140,6 +140,7 @@ describe('beside a running server', { timeout: 240_000 }, () => {
     ])
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('unfinished') })
     expect(await millrace(place, 'db', 'backup', '--to', to)).toMatchObject({ folder: to })
+    expect(readdirSync(folder).filter((name) => name.includes('.partial-'))).toEqual([])
   })
 
   it('status, top and logs exit with 3 once it has stopped', async () => {

@@ -29,7 +29,7 @@ plans: [{ id: builder, models: ["*"], windows: [{ every: 5h, allowance: "12.00" 
 /** Commands that are shown and not run here, and why. */
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/^(millrace|node dist\/app\/main\.js|MALLOC_MMAP_THRESHOLD_=.*) serve/, 'a server runs already'],
-  [/^(npm|git|alias|aider|node scripts)/, 'other programs'],
+  [/^(npm|git|alias|aider|node (scripts|test))/, 'other programs'],
   [/^millrace db move/, 'test/postgres moves ledgers'],
   [/^millrace db clock/, 'it stops the server of the test'],
   [/^millrace init --from-litellm|^millrace check --config/, 'src/config/from-litellm.test.ts converts'],
@@ -107,6 +107,11 @@ async function fillIn(command: string, said: string): Promise<string> {
     filled = filled.replaceAll(`${kind.slice(0, kind.indexOf('_') + 1)}…`, kind)
   }
   if (filled.includes('key_…')) filled = filled.replaceAll('key_…', await newKey())
+  if (filled.includes('team_…')) filled = filled.replaceAll('team_…', await newTeam())
+  if (filled.includes('whk_…')) {
+    const { webhook, delivery } = await newWebhook()
+    filled = filled.replaceAll('whk_…', webhook).replaceAll('msg_…', delivery)
+  }
   if (filled.includes('adm_…')) filled = filled.replaceAll('adm_…', (await newAdminKey()).id)
   if (filled.includes('mra_…')) filled = filled.replaceAll('mra_…', (await newAdminKey()).secret)
   if (filled.includes('code_…')) filled = filled.replaceAll('code_…', (await newCode()).id)
@@ -119,6 +124,23 @@ async function newKey(): Promise<string> {
   const { id } = await server.json('keys', 'create', '--account', OWNER, '--kind', 'wallet', '--name', 'new')
   return String(id)
 }
+
+/** One that is tried already, at a name that does not resolve. */
+async function newWebhook() {
+  const added = await server.json('webhooks', 'add', 'https://hooks.invalid/', '--events', 'lane.down')
+  const webhook = String((added.webhook as { id: string }).id)
+  const { id } = await server.json('webhooks', 'test', webhook)
+  return { webhook, delivery: String(id) }
+}
+
+/** With a cap that a command raises. */
+async function newTeam(): Promise<string> {
+  const name = `team ${++teams}`
+  const { id } = await server.json('teams', 'create', name, '--account', 'a@example.com', '--day', '1', '--month', '1')
+  return String(id)
+}
+
+let teams = 0
 
 async function newAdminKey(): Promise<{ readonly id: string; readonly secret: string }> {
   return (await server.json('admin-keys', 'create', '--name', 'new', '--scopes', 'admin')) as never
@@ -142,7 +164,7 @@ async function newRequest(): Promise<string> {
 
 /** Commands of a page that change a person need one. */
 async function signUp(): Promise<void> {
-  const { code } = await server.json('people', 'invite', 'ann@example.com')
+  const { code } = await server.json('people', 'invite', 'ann@example.com', '--account', 'a@example.com')
   const origin = new URL(server.baseUrl).origin
   const response = await fetch(`${origin}/console/api/sign-up`, {
     method: 'POST',
@@ -179,9 +201,10 @@ it.each(PAGES.filter((page) => commandsOf(page).length > 0))(
     let said = ''
     let isSignedUp = false
     for (const command of commandsOf(page)) {
-      if (/--reset|people (?:disable|enable)/.test(command) && !isSignedUp) {
+      if (/--reset|--person|people (?:disable|enable|caps|raise|show)/.test(command) && !isSignedUp) {
         isSignedUp = true
-        await signUp().catch(() => {})
+        // A page before this one may have left the person disabled.
+        await signUp().catch(() => server.json('people', 'enable', 'ann@example.com'))
       }
       const filled = await fillIn(command, said)
       if (filled.startsWith('export ')) {

@@ -134,6 +134,7 @@ const SAMPLES: Readonly<Record<string, Samples>> = {
   prompt_cache_options: ANYTHING,
   service_tier: STANDARD,
   speed: STANDARD,
+  inference_geo: STANDARD,
   priority: STANDARD,
   models: notProvided(['a', 'b'], 'a'),
   plugins: notProvided([{ id: 'web' }]),

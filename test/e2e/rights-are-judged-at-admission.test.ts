@@ -62,6 +62,12 @@ const CHANGES: readonly Change[] = [
     change: (server, _, { id }) => server.operate('keys.rotate', { key: id, grace: '0' }),
   },
   {
+    description: 'its key may no longer be used from its address',
+    kind: 'wallet',
+    code: 'key_address_not_allowed',
+    change: (server, _, { id }) => server.operate('keys.change', { key: id, addresses: ['203.0.113.7'] }),
+  },
+  {
     description: 'the model list of its key is narrowed',
     kind: 'wallet',
     code: 'model_not_found',

@@ -94,11 +94,11 @@ export async function openDaysBench() {
     },
     /** The items before the next response of a conversation. */
     async textsOf(name: string) {
-      const found = await bench.nodes[1].responses.context(ACCOUNT, `resp_${name}`, 10_000_000)
+      const found = await bench.nodes[1].responses.context({ account: ACCOUNT }, `resp_${name}`, 10_000_000)
       return found.kind === 'found' ? found.items.map(String) : found.kind
     },
     async framesOf(name: string) {
-      const found = await bench.nodes[0].responses.events(ACCOUNT, `resp_${name}`, -1)
+      const found = await bench.nodes[0].responses.events({ account: ACCOUNT }, `resp_${name}`, -1)
       if (found.kind !== 'found') return found.kind
       const pieces: Buffer[] = []
       for await (const piece of found.frames) pieces.push(piece)

@@ -76,7 +76,10 @@ describe.skipIf(!postgres)('contents that two nodes store, delete and sweep for 
       const gone = shown[below(shown.length)]
       if (gone !== undefined && below(3) === 0) {
         responses.get(gone)!.isHidden = true
-        await Promise.all([bench.nodes[0]!.responses.remove(ACCOUNT, `resp_${gone}`), bench.nodes[1]!.sweep()])
+        await Promise.all([
+          bench.nodes[0]!.responses.remove({ account: ACCOUNT }, `resp_${gone}`),
+          bench.nodes[1]!.sweep(),
+        ])
       }
       bench.time += below([HOUR_MS, 8 * HOUR_MS, 30 * HOUR_MS][below(3)]!)
       const before = await bench.days()

@@ -54,7 +54,7 @@ describe.skipIf(!postgres)('contents in PostgreSQL', () => {
     const others = await bench.bodies()
     await responses.finish(ended('a', { expiresAt, events: EVENTS }))
     await keep('a', expiresAt)
-    await responses.remove(ACCOUNT, 'resp_a')
+    await responses.remove({ account: ACCOUNT }, 'resp_a')
     await answers.forget('req_a' as RequestId)
     await sweep()
     expect(await bench.bodies()).toEqual(others)
@@ -97,7 +97,7 @@ describe.skipIf(!postgres)('contents in PostgreSQL', () => {
     await responses.finish(ended('parent', { expiresAt: bench.time + DAY_MS, events: EVENTS }))
     await responses.finish(ended('hidden', { expiresAt: bench.time + DAY_MS, events: EVENTS, parent: 'resp_parent' }))
     await responses.finish(ended('child', { expiresAt: bench.time + 5 * DAY_MS, parent: 'resp_hidden' }))
-    await responses.remove(ACCOUNT, 'resp_hidden')
+    await responses.remove({ account: ACCOUNT }, 'resp_hidden')
     const whole = await bench.textsOf('child')
     bench.time += 2 * DAY_MS
     await sweep()
@@ -114,7 +114,7 @@ describe.skipIf(!postgres)('contents in PostgreSQL', () => {
     const [{ responses, sweep }] = bench.nodes
     await responses.begin(started('slow', { expiresAt: bench.time + HOUR_MS }))
     await responses.begin(started('deleted', { expiresAt: bench.time + 9 * DAY_MS }))
-    await responses.remove(ACCOUNT, 'resp_deleted')
+    await responses.remove({ account: ACCOUNT }, 'resp_deleted')
     bench.time += 2 * DAY_MS
     await sweep()
     await sweep()

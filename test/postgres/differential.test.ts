@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AdmitRequest } from '../../src/ledger/state/turns.ts'
-import { type Allowance, type Cycle, periodAt } from '../../src/model/allowance.ts'
+import { type Allowance, CAP_KINDS, type Cycle, capOf, periodAt } from '../../src/model/allowance.ts'
 import type { AccountRow, RequestId } from '../../src/model/ids.ts'
+import { capsOfRun } from '../../src/model/run.ts'
 import { limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
 import { fractionsFrom } from '../fixtures/lib/seeded-random.ts'
 import { createBothLedgers } from './both-ledgers.ts'
@@ -84,6 +85,7 @@ describe.skipIf(!postgres)('the reducer and the database', () => {
 
 const KINDS = [
   ...['held', 'short', 'in-flight', 'exceeds-allowance', 'exhausted', 'cap-reached', 'limited', 'limit-too-small'],
+  ...['quota-reached', 'quota-in-flight'],
   ...[
     'claimed',
     'frozen',
@@ -105,6 +107,8 @@ const CYCLES: readonly Cycle[] = [
   { kind: 'month', day: 'billing' },
   { kind: 'month', day: 1 },
   { kind: 'month', day: 31 },
+  { kind: 'quarter' },
+  { kind: 'ever' },
 ]
 
 /** The same numbers for the same seed. */
@@ -135,12 +139,43 @@ const windowsOf = (dice: Dice): Allowance[] => [
   allowance('window:month', 'quota', CYCLES[3]!, dice),
 ]
 
-const capsOf = (dice: Dice): Allowance[] => [
-  allowance('cap:1:day', 'cap', CYCLES[1]!, dice),
-  allowance('cap:1:month', 'cap', CYCLES[4]!, dice),
-]
+/** Of the key, of its person and of its team; some are raised for a while, which may be over. */
+const capsOf = (dice: Dice, at: number): Allowance[] =>
+  (
+    [
+      ...([
+        ['key', 'day'],
+        ['key', 'month'],
+        ['key', 'requests_day'],
+        ['key', 'tokens_day'],
+      ] as const),
+      ...([
+        ['person', 'week'],
+        ['person', 'tokens_day'],
+        ['team', 'quarter'],
+        ['team', 'total'],
+      ] as const),
+    ] as const
+  ).map(([holder, name]) => {
+    const amounts = { requests: [3n, 40n], tokens: [3_000n, 300_000n], usd: [2_000_000n, 3_000_000n, 10_000_000n] }
+    const amount = dice.of(amounts[CAP_KINDS[name].measure])
+    const raised = { amount: usd(amount * 2n), until: at + dice.below(3_600_000) - 600_000 }
+    return { ...capOf(holder, 1, name, amount), ...(dice.chance(0.2) && { raised }) }
+  })
 
-const allowance = (subject: string, unit: 'quota' | 'cap', cycle: Cycle, dice: Dice): Allowance => ({
+/** The budget of a run and of the one around it. */
+const RUNS_END = Date.UTC(2090, 0, 1)
+const runCapsOf = (dice: Dice): readonly Allowance[] => {
+  const amounts = {
+    total: dice.of([2_000_000n, 10_000_000n]),
+    requests: dice.of([5n, 40n]),
+    tokens: dice.of([3_000n, 300_000n]),
+  }
+  const { total, requests, tokens } = amounts
+  return [...capsOfRun(1, RUNS_END, { total }), ...capsOfRun(2, RUNS_END, { requests, tokens })]
+}
+
+const allowance = (subject: string, unit: 'quota', cycle: Cycle, dice: Dice): Allowance => ({
   ...{ subject, unit, cycle, name: subject.slice(subject.lastIndexOf(':') + 1) },
   amount: usd(dice.of([2_000_000n, 3_000_000n, 10_000_000n])),
 })
@@ -166,7 +201,8 @@ function turnOf(dice: Dice, account: AccountRow, at: number): AdmitRequest {
     choices: dice.of([1, 1, 3]),
     allowances: [
       ...(dice.chance(kind === 'builder' ? 0.95 : 0.05) ? windowsOf(dice) : []),
-      ...(dice.chance(0.3) ? dice.some(capsOf(dice), 0.8) : []),
+      ...(dice.chance(0.3) ? dice.some(capsOf(dice, at), dice.of([0.2, 0.5])) : []),
+      ...(dice.chance(0.2) ? runCapsOf(dice) : []),
     ],
     limits: dice.some(LIMITS, 0.3).map((limit) => {
       const cost = limit.kind === 'tokens' ? dice.of([100, 2000, 6000, 6001]) : 1
@@ -255,7 +291,7 @@ async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void
       if (soon.length > 0 && dice.chance(0.5)) at = dice.chance(0.5) ? Math.min(...soon) : dice.of(soon)
       else at += dice.below(dice.of([1000, 20_000, 20_000, HOUR, HOUR, 8 * HOUR, DAY, 40 * DAY]))
       await both.setClock(at)
-      return both.state([...windowsOf(dice), ...capsOf(dice)])
+      return both.state([...windowsOf(dice), ...capsOf(dice, at)])
     },
   }
   const names = ['admit', 'admit', 'both', 'both', 'close', 'close', 'transfer', 'plan', 'freeze', 'clock', 'clock']

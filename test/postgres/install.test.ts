@@ -6,10 +6,11 @@ import { FUNCTIONS_SCHEMA, TABLE_CHANGES } from '../../src/db/postgres/schema.ts
 import type { AccountRow } from '../../src/model/ids.ts'
 import { HOLD, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
 import { settlement } from '../fixtures/model/ending.ts'
+import { until } from '../support/until.ts'
 import { openNode } from './postgres-bench.ts'
 import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
 
-const KILLS = 20
+const KILLS = 10
 const ADDED = ['usage', 'cost', 'charge', 'place', 'kept', 'compaction', 'wallet', 'before', 'most', 'balance', 'hold']
 
 async function expectRefusal(installation: Promise<void>, message: string | RegExp) {
@@ -81,10 +82,11 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
       const victim = install(connections(`victim-${kill}`)).catch(() => {
         interrupted += 1
       })
+      const ofVictim = 'FROM pg_stat_activity WHERE application_name = $1'
+      // Before it has connected there is nothing to interrupt.
+      await until(async () => (await admin.query(`SELECT pid ${ofVictim}`, [`victim-${kill}`])).rows.length > 0)
       await pause((kill * 120) / KILLS)
-      await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [
-        `victim-${kill}`,
-      ])
+      await admin.query(`SELECT pg_terminate_backend(pid) ${ofVictim}`, [`victim-${kill}`])
       await victim
       await install()
       await serves()

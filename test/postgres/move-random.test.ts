@@ -2,10 +2,11 @@ import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadKeyring } from '../../src/app/key-ring.ts'
 import type { AdmitRequest } from '../../src/ledger/state/turns.ts'
-import type { Allowance, Cycle } from '../../src/model/allowance.ts'
+import { type Allowance, type Cycle, capOf } from '../../src/model/allowance.ts'
 import type { AccountRow, RequestId } from '../../src/model/ids.ts'
 import { requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
 import { fractionsFrom } from '../fixtures/lib/seeded-random.ts'
+import { spendCapOf } from '../fixtures/model/allowance.ts'
 import { postgresUrl } from '../support/server-on-postgres.ts'
 import { createBothLedgers } from './both-ledgers.ts'
 import { createPlaces, moved } from './moves/moving.ts'
@@ -21,11 +22,11 @@ const CONFIG = `key_ring: { secret_key: ${SECRET} }\n`
 const quota = (name: string, cycle: Cycle): Allowance => ({
   ...{ subject: `window:${name}`, unit: 'quota', name, cycle, amount: usd(10_000_000n) },
 })
-const cap = (name: 'day' | 'month', cycle: Cycle): Allowance => ({
-  ...{ subject: `cap:1:${name}`, unit: 'cap', name, cycle, amount: usd(60_000_000n) },
-})
 const WINDOWS = [quota('5h', { kind: 'anchored', ms: 5 * HOUR }), quota('month', { kind: 'month', day: 'billing' })]
-const CAPS = [cap('day', { kind: 'day' }), cap('month', { kind: 'month', day: 1 })]
+const CAPS = [
+  ...[spendCapOf(1, 'day', 60_000_000n), spendCapOf(1, 'month', 60_000_000n), spendCapOf(1, 'tokens_day', 1_000_000n)],
+  ...[capOf('team', 1, 'total', 600_000_000n), capOf('person', 1, 'requests_day', 1000n)],
+]
 
 /** Periods, caps, expiries and refusals in a random order, at rest in the end. */
 async function liveAtRandom(database: PostgresLedgerState, next: () => number): Promise<void> {

@@ -12,7 +12,16 @@ import { createPostgresLedgerState, type PostgresLedgerState, postgres } from '.
 
 /** What does not move, with why in db/move/tables.ts, and what each database has alone, which a move computes. */
 const OF_FILES_ALONE = [
-  ...['marks', 'waiting_ends', 'proved_rows', 'proved_balances', 'proved_sums', 'of_ledger', 'migrations'],
+  ...[
+    'marks',
+    'waiting_ends',
+    'proved_rows',
+    'proved_balances',
+    'proved_sums',
+    'of_ledger',
+    'migrations',
+    'sign_on_uses',
+  ],
   ...['spend_counters.row', 'spend_counters.first_receipt', 'spend_counters.carried_nano'],
 ]
 const OF_POSTGRES_ALONE = [
@@ -24,6 +33,7 @@ const OF_POSTGRES_ALONE = [
     'builds',
     'call_seals',
     'limit_slices',
+    'sign_on_uses',
     'limits',
     'usage_entries',
     'proved_accounts',

@@ -6,7 +6,7 @@ import type { ReasoningServer } from '../e2e/reasoning/reasoning-server.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
 import { responsesAnswer } from '../fakes/responses-answers.ts'
 import { createAdminKey, sendToAdmin } from '../support/admin-api.ts'
-import { PASSWORD } from '../support/console-session.ts'
+import { PASSWORD, signUp as signUpAt } from '../support/console-session.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { answerOf, chat, get, hello, send } from '../support/send-chat.ts'
 import { useDatabaseOf } from '../support/server-on-postgres.ts'
@@ -21,7 +21,7 @@ const SECRET = 'key_ring: { secret_key: the-secret-that-the-nodes-of-a-test-shar
 const KNOWN_WITHIN = { timeout: 10_000 }
 
 /** In four copies each: a thousand requests. */
-const KEYS = 250
+const KEYS = 100
 const KEYS_AT_ONCE = 50
 
 /** Several servers on one database. */
@@ -92,6 +92,31 @@ describe.skipIf(!postgres)('two nodes on one PostgreSQL', () => {
     expect((await ask()).status).toBe(401)
   })
 
+  it('make a change of the management API once, whichever of them is asked', async () => {
+    const { id } = await openAccount(node(0))
+    const { secret: key } = await createAdminKey(node(0), ['admin'])
+    const balance = async () => Number((await node(0).operate('wallet.show', { account: id })).balance)
+    const before = await balance()
+    const credit = (number: number, idempotencyKey: string, ref: string) =>
+      sendToAdmin(node(number % 2), 'POST /accounts/:account/wallet/credit', {
+        ...{ key, params: { account: id }, headers: { 'idempotency-key': idempotencyKey } },
+        body: { amount: '1.00', reason: 'Invoice', ref },
+      })
+    for (let round = 0; round < 5; round++) {
+      // Another reference in each body: only the key tells that they are one.
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, at) => credit(at, `r${round}`, `r${round}-${at}`)),
+      )
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+      expect(await balance()).toBe(before + 2 * round + 1)
+      const same = await Promise.all(Array.from({ length: 6 }, (_, at) => credit(at, `s${round}`, `s${round}`)))
+      const ran = same.filter(({ status, headers }) => status === 200 && headers.get('idempotency-replayed') === null)
+      expect(ran.map(({ json }) => json.repeated)).toEqual([false])
+      for (const number of [0, 1]) expect((await credit(number, `s${round}`, `s${round}`)).text).toBe(ran[0]!.text)
+      expect(await balance()).toBe(before + 2 * round + 2)
+    }
+  })
+
   it('replay an answer of the other one, byte for byte, and charge it once', async () => {
     const account = await openAccount(node(0))
     const body = { model: 'swift', stream: true, messages: hello('count to 20') }
@@ -133,6 +158,34 @@ describe.skipIf(!postgres)('two nodes on one PostgreSQL', () => {
     )
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['done', 'refused'])
     expect(await query(node(0), 'SELECT count(*) AS people FROM people WHERE row > 0')).toEqual([{ people: 1 }])
+  })
+
+  it('refuse the keys of a person whom the other one has disabled', async () => {
+    const account = await openAccount(node(0))
+    const person = await signUpAt(node(0), { email: 'someone@example.com', role: 'member', account: account.id })
+    const { secret: key } = await person.call('POST /keys', { body: { name: 'theirs', kind: 'wallet' } })
+    expect((await chat(node(1), { key })).status).toBe(200)
+    await node(0).operate('people.disable', { person: person.email })
+    await expect.poll(async () => (await chat(node(1), { key })).status, KNOWN_WITHIN).toBe(401)
+    await node(0).operate('people.enable', { person: person.email })
+    await expect.poll(async () => (await chat(node(1), { key })).status, KNOWN_WITHIN).toBe(200)
+  })
+
+  it('leave an account one owner, also when two demote each other at once', async () => {
+    const { id: account } = await openAccount(node(0))
+    const owners = await Promise.all(
+      [0, 1].map((number) => signUpAt(node(number), { email: `owner-${number}@example.com`, account })),
+    )
+    const { items } = await owners[0]!.call('GET /members')
+    const answers = await Promise.all(
+      owners.map(({ email, send }) => {
+        const person = items.find((other) => other.email !== email)!.id
+        return send('PATCH /members/:person', { params: { person }, body: { role: 'viewer' } })
+      }),
+    )
+    expect(answers.map(({ status }) => status).toSorted(), answers.map(({ text }) => text).join()).toEqual([200, 409])
+    const { items: after } = await node(0).operate('people.list', { account })
+    expect(after.map(({ role }) => role).toSorted()).toEqual(['owner', 'viewer'])
   })
 
   it('record a price once, also when they start at once', async () => {

@@ -17,10 +17,13 @@ WITH movements AS (
   holds AS (SELECT bucket, sum(hold_nano) AS total FROM receipts, unnest(receipts.buckets) AS held_on (bucket)
     WHERE state = 'open' GROUP BY bucket),
   counted AS (SELECT counter.account, counter.subject,
-      coalesce(sum(charge_nano) FILTER (WHERE state = 'settled'), 0) AS spent,
-      coalesce(sum(hold_nano) FILTER (WHERE state = 'open'), 0) AS held
+      coalesce(sum(CASE split_part(reverse(replace(name, '_day', '')), ':', 1) WHEN reverse('requests') THEN 1
+        WHEN reverse('tokens') THEN least(input_estimate + output_bound, uncached_input + cached_input + cache_write + output)
+        ELSE charge_nano END) FILTER (WHERE state = 'settled'), 0) AS spent,
+      coalesce(sum(CASE split_part(reverse(replace(name, '_day', '')), ':', 1) WHEN reverse('requests') THEN 1
+        WHEN reverse('tokens') THEN input_estimate + output_bound ELSE hold_nano END) FILTER (WHERE state = 'open'), 0) AS held
     FROM receipts CROSS JOIN LATERAL unnest(string_to_array(receipts.caps, ' ')) AS name JOIN spend_counters AS counter
-      ON counter.account = receipts.account AND counter.subject = 'cap:' || receipts.key || ':' || name
+      ON counter.account = receipts.account AND counter.subject IN ('cap:' || receipts.key || ':' || name, 'cap:' || name)
     WHERE receipts.opened_at >= counter.period_start GROUP BY counter.account, counter.subject),
   miscounted AS (SELECT counter.account FROM spend_counters AS counter LEFT JOIN counted USING (account, subject)
     WHERE (spent_nano, held_nano) IS DISTINCT FROM (coalesce(counted.spent, 0), coalesce(counted.held, 0))),

@@ -92,11 +92,11 @@ describe.skipIf(!postgres)('two nodes that store and delete responses of one acc
     for (let round = 0; round < ROUNDS; round++) {
       const earlier = ended(`earlier${round}`, { input, expiresAt: time + SHORT })
       expect(await deleter.finish(earlier)).toBe(true)
-      await deleter.remove(ACCOUNT, earlier.id)
+      await deleter.remove({ account: ACCOUNT }, earlier.id)
       const later = ended(`later${round}`, { input, expiresAt: time + SHORT })
       const [isStored] = await Promise.all([writer.finish(later), deleter.sweep()])
       expect([isStored, failures]).toEqual([true, []])
-      const context = await deleter.context(ACCOUNT, later.id, 1_000_000)
+      const context = await deleter.context({ account: ACCOUNT }, later.id, 1_000_000)
       expect(context.kind === 'found' && context.items.map(String)).toEqual([String(input[0]), expect.any(String)])
       time += SHORT
       await Promise.all(nodes.map((node) => node.sweep()))
@@ -137,11 +137,11 @@ describe.skipIf(!postgres)('two nodes that store and delete responses of one acc
   it('finds what the other has stored under the next key of the account', async () => {
     const [one, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
     expect(await one.finish(ended('first'))).toBe(true)
-    await other.remove(ACCOUNT, 'resp_first')
+    await other.remove({ account: ACCOUNT }, 'resp_first')
     await other.sweep()
     expect(await other.finish(ended('second'))).toBe(true)
-    expect(await one.find(ACCOUNT, 'resp_second')).toMatchObject({ status: 'completed' })
-    expect(await one.find(ACCOUNT, 'resp_third')).toBeUndefined()
+    expect(await one.find({ account: ACCOUNT }, 'resp_second')).toMatchObject({ status: 'completed' })
+    expect(await one.find({ account: ACCOUNT }, 'resp_third')).toBeUndefined()
   })
 
   it('store the answers of a group in which the other node has ended one', async () => {

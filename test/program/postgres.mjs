@@ -61,6 +61,8 @@ export async function startPostgres(programs, { fsync = false, copyOf } = {}) {
     `unix_socket_directories=${folder}`,
     `fsync=${fsync ? 'on' : 'off'}`,
     'max_connections=400',
+    // After a crash one call for the whole disk instead of one for each file, which took half a minute on a busy machine.
+    'recovery_init_sync_method=syncfs',
   ]
   let server = await runServer()
   /** Resolves when it accepts connections. */

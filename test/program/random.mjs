@@ -10,6 +10,7 @@ export function createRandom(seed) {
   const below = (count) => Math.floor(next() * count)
   return {
     below,
+    next,
     between: (low, high) => low + next() * (high - low),
     chance: (probability) => next() < probability,
     pick: (list) => list[below(list.length)],

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const TABLES = ['accounts', 'keys', 'buckets', 'spend_counters', 'receipts', 'transfers', 'entries', 'claims']
+/** Of a ledger, for the audits. */
+export const TABLES = [
+  ...['accounts', 'people', 'teams', 'keys', 'buckets', 'spend_counters', 'receipts', 'transfers', 'entries', 'claims'],
+]
 
 /** The rows themselves, read while no server runs and before any command could resolve what it left. */
 export async function readLedgerRows({ dist, data }) {

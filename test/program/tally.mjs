@@ -6,6 +6,9 @@ export function createTally() {
       counts[passed ? 'passed' : 'failed'] += 1
       console.log(`${passed ? 'pass' : 'FAIL'}  ${says}`)
     },
+    get isPassed() {
+      return counts.failed === 0
+    },
     close() {
       console.log(`${counts.passed} passed, ${counts.failed} failed`)
       process.exitCode = counts.failed > 0 ? 1 : 0

@@ -46,10 +46,17 @@ export async function sendToAdmin(
   return { status: response.status, headers: response.headers, text, json, error: json.error as AdminAnswer['error'] }
 }
 
-/** The secret of a new admin key. */
+/** The secret of a new admin key. One of SCIM is for an account of its own. */
 export const createAdminKey = async (
   { operate }: Pick<TestServer, 'operate'>,
   scopes: AdminScope[],
   expires?: string,
-): Promise<{ readonly id: string; readonly secret: string }> =>
-  operate('admin-keys.create', { name: scopes.join(' '), scopes, ...(expires !== undefined && { expires }) })
+): Promise<{ readonly id: string; readonly secret: string }> => {
+  const account = scopes.includes('scim')
+    ? (await operate('accounts.create', { email: `scim-${++made}@example.com` })).id
+    : undefined
+  const more = { ...(expires !== undefined && { expires }), ...(account !== undefined && { account }) }
+  return operate('admin-keys.create', { name: scopes.join(' '), scopes, ...more })
+}
+
+let made = 0

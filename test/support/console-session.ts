@@ -2,11 +2,11 @@ import {
   type AnswerOf,
   type BodyOf,
   CONSOLE_API,
-  type ParamsOf,
   type QueryOf,
   type RouteName,
 } from '../../src/contract/console-api.ts'
-import type { ConsoleError } from '../../src/contract/values.ts'
+import type { ConsoleError, ParamsOf } from '../../src/contract/values.ts'
+import type { Role } from '../../src/db/people-tables.ts'
 import { readSetCookie } from './set-cookie.ts'
 import type { TestServer } from './start-server.ts'
 
@@ -49,8 +49,13 @@ interface Received<Name extends RouteName> {
   readonly body?: BodyOf<Name>
 }
 
-export function openBrowser(server: Pick<TestServer, 'port'>, email = 'nobody@example.com'): ConsolePerson {
-  const origin = `http://127.0.0.1:${server.port}`
+/** `host`: a browser has passkeys under a name alone, such as localhost. */
+export function openBrowser(
+  server: Pick<TestServer, 'port'>,
+  email = 'nobody@example.com',
+  host = '127.0.0.1',
+): ConsolePerson {
+  const origin = `http://${host}:${server.port}`
   const person: ConsolePerson = {
     email,
     cookie: undefined,
@@ -107,7 +112,7 @@ export const play = (person: ConsolePerson, body: unknown, headers: Sent['header
 
 interface ChangeRequest {
   readonly email: string
-  readonly role?: 'owner' | 'operator'
+  readonly role?: Role
   /** Whose keys and money they see: an id. */
   readonly account?: string
 }

@@ -11,8 +11,9 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
   { step: /^SCAN CONSTANT ROW$/, why: 'one row that is worked out of others, each of which an index has found' },
   { step: /^SCAN batch$/, of: /WITH batch .* AS \(VALUES/s, why: 'the rows of a batch, as they were sent' },
   { step: /^SCAN CONSTANT ROW$/, why: 'a question without a table of its own: what it names is looked up one by one' },
+  { step: /^SCAN looked$/, of: /^WITH looked AS MATERIALIZED .* LIMIT \?\)/s, why: 'a few keys, by an index' },
   {
-    step: /^SCAN (last_(charge|transfer|two)|ends|\(subquery-\d+\))$/,
+    step: /^SCAN (last_(charge|transfer|one|two|wallet|builder|moves)|ends|\(subquery-\d+\))$/,
     of: /ORDER BY movement DESC LIMIT 1|AS ends$/,
     why: 'the last movement of each kind of an account, which is one row each',
   },
@@ -32,6 +33,16 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     why: 'the rows of one slice of an audit, which have a bound, and the last movement of an account, which is one',
   },
   {
+    step: /^SCAN \(subquery-\d+\)$/,
+    of: /^SELECT DISTINCT key FROM \(SELECT key FROM receipts/,
+    why: 'one page of an audit, which has a bound',
+  },
+  {
+    step: /^SCAN ended$/,
+    of: /receipt_tags CROSS JOIN receipts/,
+    why: 'the requests of one run, each found in an index',
+  },
+  {
     step: /^SCAN halved$/,
     of: /WITH RECURSIVE halved/,
     why: 'a row for each step of a search that halves what is left',
@@ -42,8 +53,27 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     why: 'a slice of usage: a row for each account that was noted, and of each kind as many numbers as fit one',
   },
   {
+    step: /^SCAN (closed|calls|times|measured)$/,
+    of: /json_each\(\?\) AS slices CROSS JOIN receipts/,
+    why: 'the receipts of one slice, which have a bound, each found in the index of its account',
+  },
+  {
+    step: /^SCAN parts$/,
+    of: /FROM json_each\(\?1\) AS spans/,
+    why: 'the largest accounts of a report, of which there are ten',
+  },
+  {
+    step: /^SCAN served_upto$/,
+    of: /^SELECT COUNT\(\*\) AS accounts/,
+    why: 'whether something was counted between two queries of a report: a short row for each account',
+  },
+  {
     step: /^SCAN receipts USING (COVERING )?INDEX open_receipts$/,
     why: 'the index has only the requests that are running',
+  },
+  {
+    step: /^SCAN receipts USING INDEX receipts_with_shortfall$/,
+    why: 'the index has only the requests that could not be charged in full, which are hardly any',
   },
   {
     step: /^SCAN accounts USING (COVERING )?INDEX frozen_accounts$/,
@@ -63,6 +93,11 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     step: /^SCAN admin_keys$/,
     of: /"created_by" in \(/,
     why: 'once a revocation of an admin key: there are as many as an operator and their programs have made',
+  },
+  {
+    step: /^SCAN managed_entries$/,
+    of: /select max\("other"."row"\)/,
+    why: 'once a start, a change of managed entries and a look at them: a row each time that an operator changed one',
   },
   { step: /^SCAN waiting_ends$/, why: 'once a start: ends of turns whose account does not add up' },
   {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { openPostgres, type PostgresDatabase } from '../../src/db/postgres/open-database.ts'
+import type { PostgresPool } from '../../src/db/postgres/pool.ts'
 import { FUNCTIONS_SCHEMA } from '../../src/db/postgres/schema.ts'
 
 /** Where the servers of this run keep their data; undefined: in SQLite files. */
@@ -66,7 +67,7 @@ export interface TestPostgres {
   advance(ahead: number, by: number): void
 }
 
-/** Opens it as a server does. What the ledger asks waits for a clock that is being set. */
+/** Opens it as a server does. What the ledger asks waits for a clock that is being set, and the clock for it. */
 export async function openTestPostgres(
   options: Parameters<typeof openPostgres>[0],
   { isStill, ahead: aheadAtFirst }: { readonly isStill: boolean; readonly ahead: number },
@@ -82,18 +83,20 @@ export async function openTestPostgres(
          SELECT ${now} + ${Math.round(ahead * 1000)} $$`,
     )
   let clockSet: Promise<unknown> = isStill || aheadAtFirst > 0 ? setClock(aheadAtFirst, 0) : Promise.resolve()
-  return {
-    opened: {
-      ...opened,
-      ledgerPool: {
-        query: async (text, values) => {
-          await clockSet
-          return ledgerPool.query(text, values)
-        },
-      },
+  const running = new Set<Promise<unknown>>()
+  const waiting = (pool: PostgresPool): PostgresPool => ({
+    query: async (text, values) => {
+      await clockSet
+      const query = pool.query(text, values)
+      running.add(query)
+      return query.finally(() => running.delete(query))
     },
+  })
+  return {
+    opened: { ...opened, ledgerPool: waiting(ledgerPool), leasePool: waiting(opened.leasePool) },
     advance(ahead, by) {
-      clockSet = clockSet.then(() => setClock(ahead, by))
+      // A renewal that had read the old time would leave a lease that has ended by the new one: the server answers 503.
+      clockSet = clockSet.then(() => Promise.allSettled([...running])).then(() => setClock(ahead, by))
     },
   }
 }

@@ -29,13 +29,15 @@ export async function createServerWithWorkers(postgres: PostgresServer) {
   }
   await query(`CREATE DATABASE ${database}`, 'postgres')
   const started: RunningServer[] = []
-  const metricsPort = await findFreePort(createRandom(process.pid + made))
-  const configure = (workers: number | string, more = '') =>
+  // Far apart, because another file runs at the same time in a process of a number close by.
+  const metricsPort = await findFreePort(createRandom(process.pid * 1000 + made))
+  /** `ofServer`: further keys of the section `server`. */
+  const configure = (workers: number | string, more = '', ofServer = '') =>
     writeFile(
       place.config,
       withoutStrain(`${TEST_CONFIG}${more}
 storage: { database: "postgres://${postgres.user}@localhost/${database}?host=${postgres.host}" }
-server: { workers: ${workers}, metrics_port: ${metricsPort} }
+server: { workers: ${workers}, metrics_port: ${metricsPort}${ofServer} }
 `),
     )
   return {
@@ -46,8 +48,8 @@ server: { workers: ${workers}, metrics_port: ${metricsPort} }
     /** Every process that ran at some time. */
     pids: () => started.flatMap(({ seen }) => [...seen]),
     configure,
-    async start(workers: number | string, more = ''): Promise<RunningServer> {
-      await configure(workers, more)
+    async start(workers: number | string, more = '', ofServer = ''): Promise<RunningServer> {
+      await configure(workers, more, ofServer)
       const server = await handleOf(place, startServer(place))
       started.push(server)
       return server

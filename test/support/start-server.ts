@@ -11,6 +11,7 @@ import type { Outcome } from '../../src/admin/outcome.ts'
 import type { App, Overrides, Serving } from '../../src/app/app.ts'
 import { openApp } from '../../src/app/create-app.ts'
 import { type LoadedConfig, loadSettings } from '../../src/config/load-config.ts'
+import type { ManagedEntry } from '../../src/contract/managed.ts'
 import { openContent } from '../../src/db/content/open-content.ts'
 import type { SqlStore } from '../../src/db/sql-store.ts'
 import type { SqliteFile } from '../../src/db/sqlite/worker-messages.ts'
@@ -77,19 +78,27 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'millrace-walk-')))
   await prepare?.(folder)
   await writeFile(join(folder, 'millrace.yaml'), withoutStrain(config))
-  const loaded = loadSettings(
-    { environment: { HOME: folder }, cwd: folder },
-    { config: 'millrace.yaml', data: '.', port: 0, logLevel: 'silent' },
-  )
+  const load = (managed?: readonly ManagedEntry[]) =>
+    loadSettings(
+      { environment: { HOME: folder }, cwd: folder },
+      { config: 'millrace.yaml', data: '.', port: 0, logLevel: 'silent' },
+      managed,
+    )
+  const loaded = load()
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   const database = onPostgres && options.storage === undefined ? await databaseOf(folder) : undefined
-  const settings =
-    database === undefined ? loaded.settings : withStorage(loaded.settings, database, options.postgresUrl)
+  const inDatabase = (settings: LoadedConfig) =>
+    database === undefined ? settings : withStorage(settings, database, options.postgresUrl)
+  const settings = inDatabase(loaded.settings)
   const time = { ahead: 0, stepped: options.stepped ?? 0 }
   const files = keepContent()
   let postgres: TestPostgres | undefined
   const opened = await openApp({
     settings,
+    loadSettings: (managed) => {
+      const outcome = load(managed)
+      return outcome.kind === 'loaded' ? { ...outcome, settings: inDatabase(outcome.settings) } : outcome
+    },
     clock: clockAhead(time, clock === 'still' ? stopped(systemClock) : systemClock),
     random: secureRandom,
     purpose: 'server',

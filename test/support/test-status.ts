@@ -30,5 +30,6 @@ export const testStatus = ({ app, serving, folder, port, publicUrl }: ServerStat
   models: app.operations.catalog().models.length,
   requests_running: serving.turnsRunning,
   requests_served: serving.requestsServed,
+  console_requests: serving.consoleRequests,
   set_aside: [],
 })

@@ -75,8 +75,7 @@ export const accounts: Catalogue['accounts'] = {
     resets: 'Neustart',
   },
   person: {
-    role: 'Rolle',
-    roles: { owner: 'Inhaber', operator: 'Betreiber' },
+    shownOf: (shown: string, all: string) => `${shown} von ${all} werden gezeigt. Die Suche findet die anderen.`,
     state: 'Status',
     active: 'Aktiv',
     disabled: 'Gesperrt',
@@ -86,30 +85,24 @@ export const accounts: Catalogue['accounts'] = {
     disable: 'Anmeldung sperren',
     disableTitle: 'Anmeldung dieser Person sperren?',
     disableText:
-      'Alle Sitzungen der Person enden, und sie kann sich nicht mehr anmelden. Die Schlüssel des Kontos funktionieren weiter.',
+      'Alle Sitzungen der Person enden, und sie kann sich nicht mehr anmelden. Ihre Schlüssel werden bis dahin abgelehnt; die des Kontos funktionieren weiter.',
     isDisabled: 'Anmeldung gesperrt',
     enable: 'Anmeldung freigeben',
     isEnabled: 'Anmeldung freigegeben',
+    removeFactors: 'Zweite Faktoren entfernen',
+    factorsTitle: 'Zweite Faktoren dieser Person entfernen?',
+    factorsText:
+      'Für Personen, die ihre Authenticator-App oder ihre Passkeys verloren haben. Das Passwort allein meldet sie wieder an, und ihre Sitzungen enden.',
+    factorsRemoved: 'Zweite Faktoren entfernt',
     newPassword: 'Passwort zurücksetzen',
     newPasswordTitle: 'Link zum Zurücksetzen erstellen',
     newPasswordText: (email) =>
       `Mit diesem Link lässt sich ein neues Passwort für ${email} setzen. Danach enden alle Sitzungen der Person.`,
-    makeLink: 'Link erstellen',
     more: (email) => `Aktionen für ${email}`,
   },
   invite: {
     open: 'Einladen',
     title: 'Person einladen',
-    roleHint: {
-      owner: 'Verwaltet die Schlüssel dieses Kontos und sieht Guthaben und Nutzung.',
-      operator: 'Sieht und verwaltet alles auf diesem Server.',
-    },
     emailHint: 'Leer lassen, um die E-Mail des Kontos zu verwenden.',
-    link: 'Einladungslink',
-    linkText:
-      'Sende den Link an die eingeladene Person. Er wird nur einmal angezeigt, und jeder mit dem Link kann ihn verwenden.',
-    goodUntil: (when) => `Gültig bis ${when}, einmal verwendbar.`,
-    copy: 'Link kopieren',
-    done: 'Fertig',
   },
 }

@@ -2,6 +2,7 @@ import type { Catalogue } from '../catalogue.ts'
 
 export const keys: Catalogue['keys'] = {
   about: 'Mit API-Schlüsseln greifen Programme auf dieses Konto zu.',
+  aboutOwn: 'Deine eigenen Schlüssel. Programme nutzen damit dieses Konto, und ihre Anfragen gelten als deine.',
   create: 'Neuer Schlüssel',
   name: 'Name',
   state: 'Status',
@@ -21,8 +22,6 @@ export const keys: Catalogue['keys'] = {
   countOfModels: { one: '# Eintrag', other: '# Einträge' },
   moreModels: { one: 'und # weiterer', other: 'und # weitere' },
   showModels: 'Erlaubte Modelle',
-  capNames: { day: 'Täglich', month: 'Monatlich' },
-  capOf: (used, limit) => `${used} von ${limit}`,
   noCaps: 'Keine',
   actionsOf: (name) => `Aktionen für ${name}`,
   none: 'Noch keine Schlüssel',
@@ -50,6 +49,13 @@ export const keys: Catalogue['keys'] = {
     ended: 'Benötigt einen Builder-Tarif. Der Tarif dieses Kontos ist beendet.',
     not_configured: 'Den Tarif dieses Kontos gibt es auf diesem Server nicht mehr.',
   },
+  personHint: 'Seine Anfragen zählen dauerhaft als die dieser Person.',
+  findPerson: 'Personen suchen',
+  ownKey: 'Meiner',
+  findTeam: 'Teams suchen',
+  noTeam: 'Kein Team',
+  teamHint: 'Seine Anfragen zählen dauerhaft zu den Limits des Teams.',
+  noMatch: 'Kein Treffer',
   modelsHint: '„Alle Modelle“ gilt auch für später hinzugefügte. Effort-Varianten gehören zu ihrem Modell.',
   everyModel: 'Alle Modelle dieser Art',
   chosenModels: 'Ausgewählte Modelle',
@@ -70,6 +76,12 @@ export const keys: Catalogue['keys'] = {
     concurrent: 'Gleichzeitige Anfragen',
   },
   limitWrong: 'Gib eine ganze Zahl über null ein.',
+  addresses: 'Erlaubte Adressen',
+  anyAddress: 'Alle',
+  addressesAllowed: 'IP-Adressen und Netze',
+  addressesHint:
+    'Bis zu 32, etwa 203.0.113.7 oder 10.0.0.0/8. Anfragen von anderswo werden abgelehnt. Leer erlaubt alle.',
+  addressesWrong: 'Gib höchstens 32 IP-Adressen oder Netze ein, etwa 203.0.113.7 oder 10.0.0.0/8.',
   expiry: 'Ablauf',
   expiries: {
     keep: 'Unverändert',
@@ -131,7 +143,6 @@ export const keys: Catalogue['keys'] = {
   noLimit: 'Kein Limit',
   capsEmpty:
     'Keine Limits. Dieser Schlüssel kann alles ausgeben, was das Konto hergibt. Ein Limit begrenzt die Kosten eines Fehlers.',
-  resets: (when) => `Neustart ${when}`,
   usage: 'Letzte 30 Tage',
   usageAbout: 'Kosten nach Tag und Modell.',
   otherModels: 'Andere Modelle',

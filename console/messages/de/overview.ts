@@ -1,7 +1,10 @@
 import type { Catalogue } from '../catalogue.ts'
+import { capNames } from './cap-names.ts'
 
 export const overview: Catalogue['overview'] = {
-  about: 'Dein Guthaben, dein Verbrauch und deine letzten Anfragen.',
+  capNames,
+  ownCaps: 'Deine Limits',
+  about: 'Deine Nutzung und letzten Anfragen.',
   newKey: 'Neuer Schlüssel',
   addFunds: 'Guthaben aufladen',
   balance: 'Guthaben',

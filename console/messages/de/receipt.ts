@@ -1,7 +1,15 @@
 import type { Catalogue } from '../catalogue.ts'
+import { capNames } from './cap-names.ts'
 
 /** The messages that only the page of one request needs. */
 export const receipt: Catalogue['receipt'] = {
+  capNames,
+  missing: {
+    title: 'Anfrage nicht gefunden',
+    text: 'Prüfe die ID. Eine Anfrage, die vor dem Start abgelehnt wurde, hat keine Seite. Die Nutzung zeigt, wie viele abgelehnt wurden und warum.',
+    toRequests: 'Anfragen ansehen',
+    toUsage: 'Nutzung von heute ansehen',
+  },
   attempts: {
     title: 'Verlauf',
     about: 'Die Anbieter in der Reihenfolge der Versuche, mit ihrem Ergebnis.',
@@ -68,6 +76,10 @@ export const receipt: Catalogue['receipt'] = {
     cache_write: 'Cache-Schreiben',
     output: 'Ausgabe',
     per_request: 'Anfragegebühr',
+    service_tier: 'Dienststufe',
+    speed: 'Geschwindigkeit',
+    inference_geo: 'Region',
+    multiplied: (value, factor) => `${value}, Preis × ${factor}`,
     sum: 'Genaue Summe',
     cost: 'Kosten, einmal aufgerundet',
     costExact: 'Kosten',
@@ -84,7 +96,9 @@ export const receipt: Catalogue['receipt'] = {
     plan: (plan) => `Tarif ${plan}`,
     planEnded: 'Tarif',
     windows: 'Zählt in diesen Zeitfenstern',
-    caps: 'Zählt für diese Limits des Schlüssels',
+    caps: 'Zählt für diese Limits',
+    cap: (name: string, holder: string) => `${name} (${holder})`,
+    holders: { key: 'Schlüssel', person: 'Person', team: 'Team' },
     period: (name, from, to) => `${name}: ${from} bis ${to}`,
     movement: (number) => `Buchung ${number} im Kontoauszug`,
     noMovement: 'Noch nicht berechnet.',

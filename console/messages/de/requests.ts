@@ -9,8 +9,11 @@ export const requests: Catalogue['requests'] = {
   fresh: { one: '# neue Anfrage', other: '# neue Anfragen' },
   findLabel: 'Nach ID suchen',
   filters: 'Filter',
+  tag: 'Tag',
+  tagPlaceholder: 'Tag: repo=…',
   anyKey: 'Alle Schlüssel',
   anyModel: 'Alle Modelle',
+  days: { from: 'Beendet ab', to: 'Beendet bis' },
   clear: 'Filter zurücksetzen',
   ended: 'Status',
   endings: { any: 'Alle', ok: 'Erfolgreich', not_ok: 'Fehlgeschlagen', running: 'Läuft' },
@@ -88,6 +91,13 @@ export const requests: Catalogue['requests'] = {
   runningText:
     'Die Höchstkosten sind reserviert, bis die Anfrage endet. Dann werden nur die tatsächlichen Kosten berechnet.',
   estimatedText: 'Der Anbieter hat keine plausiblen Token-Zahlen gemeldet, deshalb sind sie geschätzt.',
+  titles: {
+    running: (model: string) => `${model} antwortet`,
+    completed: (model: string, duration: string, cost: string) => `${model} hat in ${duration} für ${cost} geantwortet`,
+    partial: (model: string, duration: string, cost: string) =>
+      `${model} endete nach ${duration}; ${cost} wurden berechnet`,
+    free: (model: string) => `${model} hat nicht geantwortet; nichts wurde berechnet`,
+  },
   detail: {
     copyId: 'ID kopieren',
     openModel: 'Im Playground öffnen',
@@ -107,6 +117,7 @@ export const requests: Catalogue['requests'] = {
     began: 'Beginn',
     ended: 'Ende',
     outputCap: 'Max. Ausgabe-Tokens',
+    tags: 'Tags',
     inputEstimate: 'Geschätzte Eingabe-Tokens',
     idempotency: 'Idempotenz',
     repeated: {

@@ -73,8 +73,7 @@ export const accounts = {
     resets: 'Resets',
   },
   person: {
-    role: 'Role',
-    roles: { owner: 'Owner', operator: 'Operator' },
+    shownOf: (shown: string, all: string) => `${shown} of ${all} shown. Search to find the others.`,
     state: 'Status',
     active: 'Active',
     disabled: 'Disabled',
@@ -82,29 +81,25 @@ export const accounts = {
     noneText: 'Keys and funds work without it. Invite someone to manage this account in the console.',
     disable: 'Disable sign-in',
     disableTitle: 'Disable sign-in for this person?',
-    disableText: 'All of their sessions end, and they can no longer sign in. The account’s keys keep working.',
+    disableText:
+      'All of their sessions end, and they can no longer sign in. Their keys are refused until then; keys of the account keep working.',
     isDisabled: 'Sign-in disabled',
     enable: 'Enable sign-in',
     isEnabled: 'Sign-in enabled',
+    removeFactors: 'Remove second factors',
+    factorsTitle: 'Remove the second factors of this person?',
+    factorsText:
+      'For a person who has lost their authenticator app or passkeys. Their password alone signs them in again, and their sessions end.',
+    factorsRemoved: 'Second factors removed',
     newPassword: 'Reset password',
     newPasswordTitle: 'Create a password reset link',
     newPasswordText: (email: string) =>
       `Anyone with this link can set a new password for ${email}. Using it ends all of their sessions.`,
-    makeLink: 'Create link',
     more: (email: string) => `Actions for ${email}`,
   },
   invite: {
     open: 'Invite',
     title: 'Invite someone',
-    roleHint: {
-      owner: 'Can manage the keys of this account and see its funds and usage.',
-      operator: 'Can see and manage everything on this server.',
-    },
     emailHint: 'Leave empty to use the account’s email.',
-    link: 'Invitation link',
-    linkText: 'Send this link to the person you are inviting. It is shown only once, and anyone who has it can use it.',
-    goodUntil: (when: string) => `Valid until ${when}. Works once.`,
-    copy: 'Copy link',
-    done: 'Done',
   },
 } as const

@@ -1,5 +1,8 @@
+import { capNames } from './cap-names.ts'
 export const overview = {
-  about: 'Your balance, usage and latest requests.',
+  capNames,
+  ownCaps: 'Your caps',
+  about: 'Your usage and latest requests.',
   newKey: 'New key',
   addFunds: 'Add funds',
   balance: 'Balance',

@@ -6,6 +6,7 @@ export const people = {
   signIn: {
     title: 'Sign in',
     go: 'Sign in',
+    codeNeeded: 'Your password is right. Enter a code too. If you have a passkey, you can use that instead.',
     refused: 'Incorrect email or password.',
     tooMany:
       'Too many attempts. Wait 15 minutes, or use a device or network that has signed in before. Your operator can also send you a link that works immediately.',
@@ -14,6 +15,35 @@ export const people = {
     haveCode: 'Enter setup code',
     forgotten: 'Forgot your password? Ask your operator for a reset link.',
     ended: 'Your session has ended. Sign in to continue.',
+  },
+  secondStep: {
+    title: 'Second step',
+    add: 'Your account requires a second step beside your password. Add an authenticator app or a passkey to continue.',
+    give: 'Your account requires a second step. Use your passkey or enter a code.',
+    goOn: 'Continue',
+  },
+  signOn: {
+    with: (label: string) => `Continue with ${label}`,
+    passwordOff: 'Passwords are for operators only on this server. Sign in with your provider.',
+    confirmed: 'Confirmed',
+    notConfirmed: 'Not confirmed',
+    closeWindow: 'You can close this window and go on in the other one.',
+    problems: {
+      unknown_provider: 'This provider is not set up here. Sign in another way.',
+      unreachable: 'The provider does not answer. Try again in a moment, or sign in with your password.',
+      expired: 'This sign-in was started too long ago, in another browser, or was used before. Try again.',
+      invalid: 'The provider did not confirm the sign-in. Try again; if it stays so, ask your operator.',
+      email: 'The provider does not call your email verified. Ask the people who manage your sign-in.',
+      domain: 'Emails of this domain may not sign in here.',
+      no_role: 'None of your groups has access to this server. Ask the people who manage your groups.',
+      unknown_person: 'You have no access yet. Ask your operator for an invitation.',
+      other_identity: 'Your email belongs to another identity here. Ask your operator to unlink it.',
+      other_account: 'Your groups give access to another account than yours. Ask your operator.',
+      last: 'You are the last owner or operator, but your groups give you another role. Ask your operator.',
+      disabled: 'Your access is disabled. Ask your operator.',
+      not_fresh: 'The provider did not ask you to sign in again. Ask your operator for a password link.',
+      other_person: 'You signed in at the provider as another person.',
+    },
   },
   setUp: {
     owner: 'Set up your account',

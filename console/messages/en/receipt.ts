@@ -1,5 +1,13 @@
+import { capNames } from './cap-names.ts'
 /** The messages that only the page of one request needs. */
 export const receipt = {
+  capNames,
+  missing: {
+    title: 'Request not found',
+    text: 'Check the ID. A request that was refused before it started has no page. Usage shows how many were refused, and why.',
+    toRequests: 'View requests',
+    toUsage: 'View usage of today',
+  },
   attempts: {
     title: 'Timeline',
     about: 'The providers in the order they were tried, with their results.',
@@ -66,6 +74,10 @@ export const receipt = {
     cache_write: 'Cache writes',
     output: 'Output',
     per_request: 'Request fee',
+    service_tier: 'Service tier',
+    speed: 'Speed',
+    inference_geo: 'Region',
+    multiplied: (value: string, factor: string) => `${value}, price × ${factor}`,
     sum: 'Exact sum',
     cost: 'Cost, rounded up once',
     costExact: 'Cost',
@@ -82,7 +94,9 @@ export const receipt = {
     plan: (plan: string) => `Plan ${plan}`,
     planEnded: 'Plan',
     windows: 'Counts against these windows',
-    caps: 'Counts against these caps of the key',
+    caps: 'Counts against these caps',
+    cap: (name: string, holder: string) => `${name} (${holder})`,
+    holders: { key: 'key', person: 'person', team: 'team' },
     period: (name: string, from: string, to: string) => `${name}: ${from} to ${to}`,
     movement: (number: string) => `Statement entry ${number}`,
     noMovement: 'Not charged yet.',

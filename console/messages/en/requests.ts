@@ -7,8 +7,11 @@ export const requests = {
   fresh: { one: '# new request', other: '# new requests' },
   findLabel: 'Find by ID',
   filters: 'Filters',
+  tag: 'Tag',
+  tagPlaceholder: 'Tag: repo=…',
   anyKey: 'All keys',
   anyModel: 'All models',
+  days: { from: 'Ended from', to: 'Ended until' },
   clear: 'Clear filters',
   ended: 'Status',
   endings: { any: 'All', ok: 'Succeeded', not_ok: 'Failed', running: 'Running' },
@@ -83,6 +86,13 @@ export const requests = {
   countedText: 'Tokens as reported by the provider.',
   runningText: 'The maximum cost is held until the request ends. Then only the actual cost is charged.',
   estimatedText: 'The provider reported no plausible token counts, so they are estimated.',
+  /** The title of a request's page, by its outcome. */
+  titles: {
+    running: (model: string) => `${model} is answering`,
+    completed: (model: string, duration: string, cost: string) => `${model} answered in ${duration} for ${cost}`,
+    partial: (model: string, duration: string, cost: string) => `${model} stopped after ${duration}; ${cost} charged`,
+    free: (model: string) => `${model} did not answer; nothing charged`,
+  },
   detail: {
     copyId: 'Copy ID',
     openModel: 'Open in playground',
@@ -102,6 +112,7 @@ export const requests = {
     began: 'Started',
     ended: 'Ended',
     outputCap: 'Max output tokens',
+    tags: 'Tags',
     inputEstimate: 'Estimated input tokens',
     idempotency: 'Idempotency',
     /** What a retry with the same idempotency key gets, by the state of the key. */

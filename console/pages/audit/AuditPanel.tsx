@@ -57,9 +57,9 @@ function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
     {
       id: 'actor',
       header: audit.actor,
-      cell: ({ actor }) => (
+      cell: ({ actor, actor_name }) => (
         <span title={actor} className="inline-block max-w-56 truncate align-bottom">
-          {messageFor(audit.actors, actor)}
+          {actor_name ?? messageFor(audit.actors, actor)}
         </span>
       ),
     },
@@ -75,36 +75,37 @@ function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
 const targetColumn = (header: string, of: 'own' | 'all'): Column<Line> => ({
   id: 'target',
   header,
-  cell: ({ target }) => target !== null && <AuditTarget target={target} of={of} />,
+  cell: ({ target, target_name }) => target !== null && <AuditTarget {...{ target, of }} name={target_name} />,
 })
 
 interface AuditTargetProps {
   readonly target: string
+  /** Null: it has none, or is gone. */
+  readonly name: string | null
   readonly of: 'own' | 'all'
 }
 
-const LOOK = 'inline-block max-w-44 truncate align-bottom font-mono text-xs'
-
-/** The id of the target, linked if it has a page. */
-function AuditTarget({ target, of }: AuditTargetProps) {
-  const look = `${LOOK} text-accent hover:underline`
+/** The name of the target or else its id, linked if it has a page. */
+function AuditTarget({ target, name, of }: AuditTargetProps) {
+  const plain = `inline-block max-w-44 truncate align-bottom ${name === null ? 'font-mono text-xs' : ''}`
+  const look = `${plain} text-accent hover:underline`
   if (of === 'all' && target.startsWith('acct_')) {
     return (
       <Link to="/operate/accounts/$account" params={{ account: target }} title={target} className={look}>
-        {target}
+        {name ?? target}
       </Link>
     )
   }
   if (of === 'own' && target.startsWith('key_')) {
     return (
       <Link to="/keys/$key" params={{ key: target }} title={target} className={look}>
-        {target}
+        {name ?? target}
       </Link>
     )
   }
   return (
-    <span title={target} className={LOOK}>
-      {target}
+    <span title={target} className={plain}>
+      {name ?? target}
     </span>
   )
 }

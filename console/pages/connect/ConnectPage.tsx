@@ -1,16 +1,17 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { Boxes } from 'lucide-react'
+import { BookOpen, Boxes } from 'lucide-react'
+import { useState } from 'react'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useModels } from '../../queries/account.ts'
 import { useSession } from '../../queries/session.ts'
-import { Button } from '../../ui/Button.tsx'
+import { Button, buttonClass } from '../../ui/Button.tsx'
 import { CodeBlock, CopyButton } from '../../ui/CopyButton.tsx'
 import { Field } from '../../ui/Form.tsx'
-import { choicesOf, Segmented, Select } from '../../ui/inputs.tsx'
+import { choicesOf, PasswordInput, Segmented, Select } from '../../ui/inputs.tsx'
 import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
-import { CLIENT_SNIPPETS, type ClientId, keyLike, type Snippet, type Target } from './client-snippets.ts'
+import { CLIENT_SNIPPETS, type ClientId, isKey, keyOf, type Snippet, type Target } from './client-snippets.ts'
 
 /** The selection is part of the address so that it can be shared. */
 interface Wanted {
@@ -28,6 +29,8 @@ export function ConnectPage() {
   const wanted = useSearch({ strict: false }) as Wanted
   const navigate = useNavigate()
   const want = (change: Wanted) => void navigate({ to: '/connect', search: { ...wanted, ...change }, replace: true })
+  // Only in memory: neither the address nor the browser keeps it, and nothing sends it.
+  const [typed, setTyped] = useState('')
   const kind = wanted.key === 'builder' ? 'builder' : 'wallet'
   const client = CLIENTS.find((id) => id === wanted.client) ?? 'curl'
   const callable = models.data?.items.filter(({ kinds }) => kinds.includes(kind)) ?? []
@@ -41,10 +44,20 @@ export function ConnectPage() {
     model: hasWanted && wanted.model !== undefined ? wanted.model : details.id,
     details,
     kind,
+    key: isKey(typed.trim()) ? typed.trim() : '',
   }
   return (
     <Page>
-      <PageHeader title={shell.pageTitles.connect} about={connect.about} />
+      <PageHeader
+        title={shell.pageTitles.connect}
+        about={connect.about}
+        actions={
+          <Link to="/reference" className={buttonClass()}>
+            <BookOpen aria-hidden="true" />
+            {shell.pageTitles.reference}
+          </Link>
+        }
+      />
       <Panel>
         <TargetFields
           baseUrl={session.base_url}
@@ -53,6 +66,12 @@ export function ConnectPage() {
           kind={kind}
           onModel={(model) => want({ model })}
           onKind={(key) => want({ key })}
+          ownKey={typed}
+          onOwnKey={(text) => {
+            setTyped(text)
+            const [, named] = /^mr_(wallet|builder)_/.exec(text.trim()) ?? []
+            if (named !== undefined && named !== kind && isKey(text.trim())) want({ key: named })
+          }}
         />
       </Panel>
       <Panel>
@@ -91,11 +110,13 @@ interface TargetFieldsProps {
   readonly kind: Target['kind']
   readonly onModel: (model: string) => void
   readonly onKind: (kind: Target['kind']) => void
+  readonly ownKey: string
+  readonly onOwnKey: (key: string) => void
 }
 
 const KINDS = ['wallet', 'builder'] as const
 
-function TargetFields({ baseUrl, models, model, kind, onModel, onKind }: TargetFieldsProps) {
+function TargetFields({ baseUrl, models, model, kind, onModel, onKind, ownKey, onOwnKey }: TargetFieldsProps) {
   const { connect } = useMessages()
   const ids = models.flatMap(({ id, variants }) => [id, ...variants])
   return (
@@ -129,6 +150,18 @@ function TargetFields({ baseUrl, models, model, kind, onModel, onKind }: TargetF
             {connect.makeKey}
           </Link>
         </p>
+      </div>
+      <div className="md:col-span-3 md:max-w-xl">
+        <Field
+          label={connect.ownKey}
+          optional
+          hint={connect.ownKeyHint}
+          error={ownKey.trim() === '' || isKey(ownKey.trim()) ? undefined : connect.ownKeyWrong}
+        >
+          {(control) => (
+            <PasswordInput {...control} value={ownKey} onChange={(event) => onOwnKey(event.target.value)} />
+          )}
+        </Field>
       </div>
     </div>
   )
@@ -170,10 +203,10 @@ function AgentSettings({ target }: { target: Target }) {
   const { settings } = useMessages().connect
   const formats = useFormats()
   const effort = useEffortText(target)
-  const { baseUrl, model, details, kind } = target
+  const { baseUrl, model, details } = target
   const rows = [
     { name: settings.baseUrl, value: baseUrl, copy: baseUrl },
-    { name: settings.key, value: keyLike(kind), copy: undefined },
+    { name: settings.key, value: keyOf(target), copy: undefined },
     { name: settings.model, value: model, copy: model },
     { name: settings.context, value: formats.count(details.context_tokens), copy: `${details.context_tokens}` },
     { name: settings.output, value: formats.count(details.max_output_tokens), copy: `${details.max_output_tokens}` },

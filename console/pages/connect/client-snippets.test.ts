@@ -12,6 +12,7 @@ const DETAILS: Target['details'] = {
   price: null,
   available: true,
   demo: false,
+  day: { success_percent: null, first_ms: null, tokens_per_second: null },
 }
 const TARGET: Target = { baseUrl: 'http://127.0.0.1:4600/v1', model: 'fast-coder', details: DETAILS, kind: 'wallet' }
 

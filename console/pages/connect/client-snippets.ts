@@ -17,6 +17,8 @@ export interface Target {
   readonly model: string
   readonly details: AnswerOf<'GET /models'>['items'][number]
   readonly kind: 'wallet' | 'builder'
+  /** The key that the snippets contain; empty: a placeholder. */
+  readonly key?: string
 }
 
 const PROMPT = 'Hello'
@@ -90,10 +92,10 @@ model_catalog_url = ${quoted(`${target.baseUrl}/models`)}`,
     environment(target),
     { label: { message: 'run' }, code: 'opencode' },
   ],
-  agents: ({ baseUrl, model, kind }) => [
+  agents: ({ baseUrl, model, ...target }) => [
     {
       label: { file: 'aider' },
-      code: `export OPENAI_API_BASE=${shellWord(baseUrl)} OPENAI_API_KEY=${keyLike(kind)}
+      code: `export OPENAI_API_BASE=${shellWord(baseUrl)} OPENAI_API_KEY=${keyOf(target)}
 aider --model ${shellWord(`openai/${model}`)}`,
     },
     {
@@ -103,20 +105,24 @@ aider --model ${shellWord(`openai/${model}`)}`,
     provider: openai
     model: ${quoted(model)}
     apiBase: ${quoted(baseUrl)}
-    apiKey: ${keyLike(kind)}`,
+    apiKey: ${keyOf(target)}`,
     },
     {
       label: { file: 'Cline: OpenAI Compatible' },
-      code: `Base URL  ${baseUrl}\nAPI Key   ${keyLike(kind)}\nModel ID  ${model}`,
+      code: `Base URL  ${baseUrl}\nAPI Key   ${keyOf(target)}\nModel ID  ${model}`,
     },
   ],
 }
 
-export const keyLike = (kind: Target['kind']): string => `mr_${kind}_…`
+/** The key, or what stands for one. */
+export const keyOf = ({ kind, key = '' }: Pick<Target, 'kind' | 'key'>): string => (key === '' ? `mr_${kind}_…` : key)
 
-const environment = ({ kind }: Target): Snippet => ({
+/** What a key looks like. Anything else could be a command in a line for a shell. */
+export const isKey = (text: string): boolean => /^mr_(wallet|builder)_[\w-]{20,100}$/.test(text)
+
+const environment = (target: Target): Snippet => ({
   label: { message: 'environment' },
-  code: exportKey(keyLike(kind)),
+  code: exportKey(keyOf(target)),
 })
 
 /** A JSON string is also valid in JavaScript, Python, YAML and TOML. */

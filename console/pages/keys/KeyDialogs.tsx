@@ -1,5 +1,6 @@
 import { Ban, CirclePause, CirclePlay, Ellipsis, PencilLine, RefreshCw, SquarePen } from 'lucide-react'
-import { useState } from 'react'
+import { Suspense, useState } from 'react'
+import { lazyPart } from '../../lib/lazy-part.ts'
 import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { useApiMutation, useSecretMutation } from '../../queries/mutations.ts'
 import { IconButton } from '../../ui/Button.tsx'
@@ -9,7 +10,8 @@ import { ChoiceField, choicesOf } from '../../ui/inputs.tsx'
 import { Menu, MenuItem, MenuLine } from '../../ui/Menu.tsx'
 import { NAME_MAX } from './key-draft.ts'
 import type { CreatedKey, KeyAction, KeyFacts, PickedAction } from './key-facts.tsx'
-import { EditKeyDialog } from './key-form-dialogs.tsx'
+
+const EditKeyDialog = lazyPart(async () => (await import('./key-form-dialogs.tsx')).EditKeyDialog)
 
 interface KeyDialogsProps {
   readonly picked: PickedAction | undefined
@@ -23,7 +25,11 @@ export function KeyDialogs({ picked, onClose, onRotated }: KeyDialogsProps) {
   const { action, key } = picked
   switch (action) {
     case 'edit':
-      return <EditKeyDialog keyId={key.id} title={keys.editTitle(key.name)} onClose={onClose} />
+      return (
+        <Suspense fallback={null}>
+          <EditKeyDialog keyId={key.id} title={keys.editTitle(key.name)} onClose={onClose} />
+        </Suspense>
+      )
     case 'rename':
       return <RenameKeyDialog keyItem={key} onClose={onClose} />
     case 'rotate':

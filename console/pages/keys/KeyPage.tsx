@@ -1,13 +1,15 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { ChartColumn, KeyRound, RefreshCw, SquarePen } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, Suspense, useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { ConsoleProblem } from '../../lib/console-problem.ts'
+import { lazyPart } from '../../lib/lazy-part.ts'
 import { sumMoney } from '../../lib/money.ts'
 import { stepLabels } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useAudit, useKey, useKeyUsage } from '../../queries/account.ts'
 import { useKeyRequests } from '../../queries/requests.ts'
+import { useMay } from '../../queries/session.ts'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { paidChart } from '../../ui/charts/chart-data.ts'
@@ -15,12 +17,13 @@ import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { Money, Time, TimeText } from '../../ui/values.tsx'
-import { AuditPanel } from '../audit/AuditPanel.tsx'
+import { CapBars } from '../caps/CapBars.tsx'
 import { LatestRequests } from '../requests/RequestTable.tsx'
+import { KeyCapButtons, OwnerFacts } from './KeyCapButtons.tsx'
 import { KeyDialogs, KeyMenu } from './KeyDialogs.tsx'
 import { KeySecretDialog, useKeySecret } from './KeySecretDialog.tsx'
 import { LIMITS } from './key-draft.ts'
-import { KeyBadges, KeyCaps, KeyStateBadge, type OwnKey, type PickedAction } from './key-facts.tsx'
+import { KeyBadges, KeyStateBadge, type OwnKey, type PickedAction } from './key-facts.tsx'
 
 export function KeyPage() {
   const { shell } = useMessages()
@@ -41,7 +44,8 @@ export function KeyPage() {
 }
 
 function KnownKey({ keyItem }: { keyItem: OwnKey }) {
-  const { keys } = useMessages()
+  const { keys, caps } = useMessages()
+  const may = useMay()
   const [picked, setPicked] = useState<PickedAction | undefined>()
   const { made, show, drop } = useKeySecret()
   const isOver = keyItem.state === 'revoked'
@@ -50,17 +54,17 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
       <PageHeader
         title={keyItem.name}
         about={<KeyStatus keyItem={keyItem} />}
-        actions={<KeyButtons keyItem={keyItem} onAction={setPicked} />}
+        actions={may('member') && <KeyButtons keyItem={keyItem} onAction={setPicked} />}
       />
-      {!(isOver && keyItem.caps.length === 0) && (
-        <Panel title={keys.caps}>
-          <KeyCaps caps={keyItem.caps} as="long" />
+      {!(isOver && keyItem.caps.length + keyItem.shared.length === 0) && (
+        <Panel title={caps.title} actions={!isOver && <KeyCapButtons keyItem={keyItem} />}>
+          <CapBars caps={[...keyItem.caps, ...keyItem.shared]} as="long" none={keys.capsEmpty} withHolders />
         </Panel>
       )}
       <KeyUsage keyId={keyItem.id} isOver={isOver} />
       <KeyTerms keyItem={keyItem} />
       <KeyRequests keyId={keyItem.id} isOver={isOver} />
-      <KeyAuditLog keyId={keyItem.id} />
+      {may('viewer') && <KeyAuditLog keyId={keyItem.id} />}
       <KeyDialogs
         picked={picked}
         onClose={() => setPicked(undefined)}
@@ -136,6 +140,7 @@ interface KeyRequestsProps {
 
 function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
   const { keys } = useMessages()
+  const may = useMay()
   const query = useKeyRequests(keyId, SHOWN)
   const all = (
     <Link to="/requests" search={{ key: keyId }} className={buttonClass('quiet')}>
@@ -155,7 +160,10 @@ function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
             caption={keys.recent}
             requests={items}
             without={['key']}
-            none={{ title: keys.noRequests, ...(!isOver && { text: keys.noRequestsText, action: connect }) }}
+            none={{
+              title: keys.noRequests,
+              ...(!isOver && { text: keys.noRequestsText, action: may('member') && connect }),
+            }}
           />
         )}
       </QueryView>
@@ -163,16 +171,23 @@ function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
   )
 }
 
+/** The last panel of the page is loaded after the others. */
+const AuditPanel = lazyPart(async () => (await import('../audit/AuditPanel.tsx')).AuditPanel)
+
 function KeyAuditLog({ keyId }: { keyId: string }) {
   const { keys } = useMessages()
   const query = useAudit(keyId)
-  return <AuditPanel title={keys.auditLog} query={query} of="one" />
+  return (
+    <Suspense fallback={null}>
+      <AuditPanel title={keys.auditLog} query={query} of="one" />
+    </Suspense>
+  )
 }
 
 function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
   const { keys } = useMessages()
   const formats = useFormats()
-  const { id, models, limits, created_at, expires_at, last_used_at, former } = keyItem
+  const { id, models, limits, addresses, created_at, expires_at, last_used_at, former } = keyItem
   return (
     <Panel title={keys.terms}>
       <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2 lg:grid-cols-3">
@@ -182,6 +197,7 @@ function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
             <CopyButton text={id} label={keys.copyId} />
           </span>
         </Term>
+        <OwnerFacts keyItem={keyItem} as={Term} />
         <Term name={keys.created}>
           <Time at={created_at} as="time" />
         </Term>
@@ -192,6 +208,9 @@ function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
             {limits[name] === null ? keys.noLimit : <span className="figures">{formats.count(limits[name])}</span>}
           </Term>
         ))}
+        <Term name={keys.addresses}>
+          {addresses === null ? keys.anyAddress : <code className="break-all">{addresses.join(' ')}</code>}
+        </Term>
         {former !== null && (
           <Term name={keys.shown}>
             <span className="text-held">

@@ -1,11 +1,13 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { useMay } from '../../queries/session.ts'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 import { Time, TimeText } from '../../ui/values.tsx'
+import { CapBars } from '../caps/CapBars.tsx'
 import { modelsFound } from './find-keys.ts'
 import { KeyMenu } from './KeyDialogs.tsx'
-import { KeyBadges, KeyCaps, KeyStateBadge, type ListedKey, type PickedAction } from './key-facts.tsx'
+import { KeyBadges, KeyStateBadge, type ListedKey, type PickedAction } from './key-facts.tsx'
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[]
@@ -29,23 +31,19 @@ export function KeyTable({ keys, search, onAction }: KeyTableProps) {
 
 function useColumns(search: string, onAction: KeyTableProps['onAction']): Column<ListedKey>[] {
   const { keys, common } = useMessages()
-  return [
+  const may = useMay()
+  const columns: Column<ListedKey>[] = [
     { id: 'name', header: keys.name, narrow: 'title', cell: (key) => <NameCell keyItem={key} /> },
     { id: 'state', header: keys.state, cell: ({ state }) => <KeyStateBadge state={state} /> },
     { id: 'models', header: keys.models, cell: (key) => <KeyModels keyItem={key} search={search} /> },
-    { id: 'caps', header: keys.caps, cell: ({ caps }) => <KeyCaps caps={caps} as="short" /> },
+    { id: 'caps', header: keys.caps, cell: ({ caps }) => <CapBars caps={caps} as="short" none={keys.noCaps} /> },
     { id: 'used', header: keys.lastUsed, cell: ({ last_used_at: at }) => <Moment at={at} none={keys.neverUsed} /> },
     { id: 'created', header: keys.created, cell: ({ created_at }) => <Time at={created_at} as="day" /> },
     { id: 'expires', header: keys.expires, cell: ({ expires_at: at }) => <Moment at={at} none={keys.never} /> },
-    {
-      id: 'acts',
-      header: common.actions,
-      quiet: true,
-      align: 'end',
-      narrow: 'corner',
-      cell: (key) => <KeyMenu keyItem={key} onAction={onAction} />,
-    },
   ]
+  if (!may('member')) return columns
+  const menu = (key: ListedKey) => <KeyMenu keyItem={key} onAction={onAction} />
+  return [...columns, { id: 'acts', header: common.actions, quiet: true, align: 'end', narrow: 'corner', cell: menu }]
 }
 
 const Moment = ({ at, none }: { at: string | null; none: string }) =>

@@ -1,10 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { KeyRound, Plus, SearchX } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, Suspense, useState } from 'react'
+import { lazyPart } from '../../lib/lazy-part.ts'
 import { useLetterKey } from '../../lib/letter-keys.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useKeySearch, useKeys } from '../../queries/account.ts'
 import { itemsOf } from '../../queries/query.ts'
+import { useMay } from '../../queries/session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox, choicesOf, SearchInput, Segmented } from '../../ui/inputs.tsx'
 import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
@@ -14,23 +16,26 @@ import { KeyDialogs } from './KeyDialogs.tsx'
 import { KeySecretDialog, useKeySecret } from './KeySecretDialog.tsx'
 import { KeyTable } from './KeyTable.tsx'
 import type { CreatedKey, ListedKey, PickedAction } from './key-facts.tsx'
-import { CreateKeyDialog } from './key-form-dialogs.tsx'
+
+/** Loaded when it is opened, to keep the page small. */
+const CreateKeyDialog = lazyPart(async () => (await import('./key-form-dialogs.tsx')).CreateKeyDialog)
 
 export function KeysPage() {
   const { shell, keys } = useMessages()
   const query = useKeys()
   const view = useKeyFilters()
   const creating = useCreating()
+  const may = useMay()
   const [picked, setPicked] = useState<PickedAction | undefined>()
   const { made, show, drop } = useKeySecret()
-  useLetterKey('n', keys.create, creating.open)
+  useLetterKey('n', keys.create, may('member') ? creating.open : undefined)
   const all = itemsOf(query.data)
   const finish = (next: CreatedKey) => {
     show(next)
     creating.close()
     setPicked(undefined)
   }
-  const create = (
+  const create = may('member') && (
     <Button tone="primary" onClick={creating.open}>
       <Plus aria-hidden="true" />
       {keys.create}
@@ -38,7 +43,7 @@ export function KeysPage() {
   )
   return (
     <Page>
-      <PageHeader title={shell.pageTitles.keys} about={keys.about} actions={create} />
+      <PageHeader title={shell.pageTitles.keys} about={may('viewer') ? keys.about : keys.aboutOwn} actions={create} />
       {all.length > 0 && (
         <KeyFilterBar
           view={view}
@@ -52,7 +57,11 @@ export function KeysPage() {
         </QueryView>
         <ShowMore query={query} />
       </Panel>
-      {creating.isOpen && <CreateKeyDialog onClose={creating.close} onMade={finish} />}
+      {creating.isOpen && may('member') && (
+        <Suspense fallback={null}>
+          <CreateKeyDialog onClose={creating.close} onMade={finish} />
+        </Suspense>
+      )}
       <KeyDialogs picked={picked} onClose={() => setPicked(undefined)} onRotated={finish} />
       {made !== undefined && <KeySecretDialog made={made} onStored={drop} />}
     </Page>

@@ -5,9 +5,10 @@ import { cx } from '../../lib/cx.ts'
 import { addDays, dayIn } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { type ModelItem, useModels, usePlan, useWallet } from '../../queries/account.ts'
+import { useMay } from '../../queries/session.ts'
 import { Button } from '../../ui/Button.tsx'
-import { TextField } from '../../ui/Form.tsx'
-import { Checkbox, ChoiceField, choicesOf, MoneyInput, Segmented, TextInput } from '../../ui/inputs.tsx'
+import { Field, TextField } from '../../ui/Form.tsx'
+import { Checkbox, ChoiceField, choicesOf, MoneyInput, Segmented, TextArea, TextInput } from '../../ui/inputs.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { MoneyText, TimeText } from '../../ui/values.tsx'
 import { EXPIRY_SPANS, type KeyDraft, LIMITS, NAME_MAX, type WrongField } from './key-draft.ts'
@@ -48,6 +49,7 @@ export function TermFields({ kind, expiresAt, ...rest }: TermFieldsProps) {
       <CapFields {...rest} />
       <ExpiryChoice expiresAt={expiresAt} {...rest} />
       <LimitFields {...rest} />
+      <AddressField {...rest} />
     </>
   )
 }
@@ -104,6 +106,34 @@ function LimitFields({ draft, onChange, wrong }: DraftProps) {
   )
 }
 
+/** Collapsed until there is a list. */
+function AddressField({ draft, onChange, wrong }: DraftProps) {
+  const { keys } = useMessages()
+  return (
+    <details open={draft.addresses !== '' || undefined} className="rounded-lg border border-line">
+      <summary className="min-h-9 px-3 py-2 text-sm font-medium select-none">{keys.addresses}</summary>
+      <div className="px-3 pb-3">
+        <Field
+          label={keys.addressesAllowed}
+          hint={keys.addressesHint}
+          error={wrong.includes('addresses') ? keys.addressesWrong : undefined}
+        >
+          {(control) => (
+            <TextArea
+              {...control}
+              rows={3}
+              spellCheck={false}
+              className="font-mono"
+              value={draft.addresses}
+              onChange={({ target }) => onChange({ ...draft, addresses: target.value })}
+            />
+          )}
+        </Field>
+      </div>
+    </details>
+  )
+}
+
 function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expiresAt: string | null }) {
   const { keys } = useMessages()
   const formats = useFormats()
@@ -141,10 +171,17 @@ type Kind = OwnKey['kind']
 export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) => void }) {
   const { keys } = useMessages()
   const formats = useFormats()
-  const { data: wallet } = useWallet()
-  const { data: plan } = usePlan()
-  const builder =
-    plan === undefined || plan.plan === null || plan.state !== 'active'
+  const seesAccount = useMay()('viewer')
+  const { data: wallet } = useWallet({ enabled: seesAccount })
+  const { data: plan } = usePlan({ enabled: seesAccount })
+  // A member does not see the plan, but its models.
+  const opened = useModels().data?.items.filter(({ kinds }) => kinds.includes('builder')).length ?? 0
+  const isOpen = seesAccount ? plan?.state === 'active' : opened > 0
+  const builder = !seesAccount
+    ? opened > 0
+      ? formats.plural(opened, keys.drawsBuilderModels)
+      : keys.noBuilder.none
+    : plan === undefined || plan.plan === null || plan.state !== 'active'
       ? keys.noBuilder[plan?.state === 'ended' || plan?.state === 'not_configured' ? plan.state : 'none']
       : `${keys.drawsBuilder(plan.plan)} ${formats.plural(plan.models.length, keys.drawsBuilderModels)}`
   return (
@@ -165,9 +202,9 @@ export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) 
         />
         <KindCard
           label={keys.kinds.builder}
-          text={plan === undefined ? '' : builder}
+          text={seesAccount && plan === undefined ? '' : builder}
           checked={kind === 'builder'}
-          disabled={plan?.state !== 'active'}
+          disabled={!isOpen}
           onPick={() => onPick('builder')}
         />
       </div>

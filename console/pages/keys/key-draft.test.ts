@@ -5,12 +5,22 @@ import type { OwnKey } from './key-facts.tsx'
 const NOW = Date.parse('2026-11-22T12:00:00Z')
 const read = (draft: Partial<KeyDraft>, zone = 'UTC') => readDraft({ ...NEW_DRAFT, name: 'ci', ...draft }, zone, NOW)
 
-const CAP = { used: '0.00', held: '0.00', left: '5.00', start: '2026-11-22T00:00:00Z', end: '2026-11-23T00:00:00Z' }
+const CAP = {
+  used: '0.00',
+  held: '0.00',
+  left: '5.00',
+  start: '2026-11-22T00:00:00Z',
+  end: '2026-11-23T00:00:00Z',
+  raised_until: null,
+  holder: 'key' as const,
+}
 const KEY: OwnKey = {
   ...{ id: 'key_1', name: 'ci', kind: 'wallet', shown: 'mr_wallet_Ab12...Yz89', state: 'active', playground: false },
   ...{ models: ['fast-*'], limits: { requests_per_minute: 60, tokens_per_minute: null, concurrent: null } },
   caps: [{ name: 'day', limit: '5.00', ...CAP }],
+  ...{ shared: [], person: null, team: null },
   ...{ created_at: '2026-11-01T00:00:00Z', last_used_at: null, expires_at: '2027-01-31T00:00:00Z', former: null },
+  addresses: ['10.0.0.0/8'],
 }
 const changed = (draft: Partial<KeyDraft>) => changesOf(KEY, readDraft({ ...draftOf(KEY), ...draft }, 'UTC', NOW).terms)
 
@@ -18,11 +28,23 @@ describe('the key form', () => {
   it('contains only a name by default', () => {
     expect(read({})).toEqual({
       terms: {
-        ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null },
+        ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null, addresses: null },
         limits: { requests_per_minute: null, tokens_per_minute: null, concurrent: null },
       },
       wrong: [],
     })
+  })
+
+  it('takes addresses however they are separated, and sends them only if they changed', () => {
+    expect(read({ addresses: ' 203.0.113.7, 10.0.0.0/8\n2001:DB8::/32 ' }).terms.addresses).toEqual([
+      ...['203.0.113.7', '10.0.0.0/8', '2001:DB8::/32'],
+    ])
+    for (const addresses of ['example.com', '1.2.3.4/x', Array(33).fill('10.0.0.1').join(' ')]) {
+      expect(read({ addresses }).wrong).toEqual(['addresses'])
+    }
+    expect(changed({})).toEqual({})
+    expect(changed({ addresses: '' })).toEqual({ addresses: null })
+    expect(changed({ addresses: '10.0.0.0/8 192.0.2.1' })).toEqual({ addresses: ['10.0.0.0/8', '192.0.2.1'] })
   })
 
   it('is parsed exactly', () => {

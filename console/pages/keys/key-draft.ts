@@ -16,13 +16,15 @@ export interface KeyDraft {
   readonly models: readonly string[] | null
   readonly day: string
   readonly month: string
+  /** Separated by spaces, commas or lines. */
+  readonly addresses: string
   readonly limits: Readonly<Record<LimitName, string>>
   readonly expiry: ExpiryChoice
   readonly expiryDay: string
 }
 
 export const NEW_DRAFT: KeyDraft = {
-  ...{ name: '', models: null, day: '', month: '', expiry: 'never', expiryDay: '' },
+  ...{ name: '', models: null, day: '', month: '', addresses: '', expiry: 'never', expiryDay: '' },
   limits: { requests_per_minute: '', tokens_per_minute: '', concurrent: '' },
 }
 
@@ -31,6 +33,7 @@ export function draftOf(key: OwnKey): KeyDraft {
   const limitOf = (name: LimitName) => key.limits[name]?.toString() ?? ''
   return {
     ...{ name: key.name, models: key.models, day: capOf('day'), month: capOf('month'), expiryDay: '' },
+    addresses: key.addresses?.join('\n') ?? '',
     limits: {
       requests_per_minute: limitOf('requests_per_minute'),
       tokens_per_minute: limitOf('tokens_per_minute'),
@@ -40,9 +43,9 @@ export function draftOf(key: OwnKey): KeyDraft {
   }
 }
 
-export type WrongField = 'name' | 'models' | 'day' | 'month' | 'expiry' | LimitName
+export type WrongField = 'name' | 'models' | 'day' | 'month' | 'addresses' | 'expiry' | LimitName
 
-type Terms = Pick<BodyOf<'POST /keys'>, 'models' | 'expires'> & {
+type Terms = Pick<BodyOf<'POST /keys'>, 'models' | 'addresses' | 'expires'> & {
   readonly name: string
   readonly caps: { readonly day: string | null; readonly month: string | null }
   readonly limits: Readonly<Record<LimitName, number | null>>
@@ -57,17 +60,20 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
   }
   const caps = { day: readCap(draft.day), month: readCap(draft.month) }
   const expires = readExpiry(draft, zone, now)
+  const addresses = draft.addresses.split(/[\s,]+/).filter((each) => each !== '')
   const wrong: WrongField[] = [
     ...(draft.name.trim() === '' ? (['name'] as const) : []),
     ...(draft.models?.length === 0 ? (['models'] as const) : []),
     ...(['day', 'month'] as const).filter((name) => caps[name] === undefined),
     ...LIMITS.filter((name) => limits[name] === undefined),
+    ...(addresses.length > ADDRESSES_MAX || !addresses.every(isNetwork) ? (['addresses'] as const) : []),
     ...(expires === 'wrong' ? (['expiry'] as const) : []),
   ]
   const terms: Terms = {
     name: draft.name.trim(),
     models: draft.models === null ? null : [...draft.models],
     caps: { day: caps.day ?? null, month: caps.month ?? null },
+    addresses: addresses.length === 0 ? null : addresses,
     limits: {
       requests_per_minute: limits.requests_per_minute ?? null,
       tokens_per_minute: limits.tokens_per_minute ?? null,
@@ -77,6 +83,10 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
   }
   return { terms, wrong }
 }
+
+const ADDRESSES_MAX = 32
+/** The shape alone; the server reads it. */
+const isNetwork = (text: string): boolean => /^[\da-f.:]{2,45}(\/\d{1,3})?$/i.test(text)
 
 const CAP_MAX = nanoOf('1000000')
 const COUNT_MAX = 1_000_000_000_000
@@ -102,11 +112,15 @@ function readExpiry({ expiry, expiryDay }: KeyDraft, zone: string, now: number):
 }
 
 /** Only the changed fields, so that concurrent edits of other fields are kept. */
-export function changesOf(before: OwnKey, { name, models, caps, limits, ...rest }: Terms): BodyOf<'PATCH /keys/:key'> {
+export function changesOf(
+  before: OwnKey,
+  { name, models, caps, limits, addresses, ...rest }: Terms,
+): BodyOf<'PATCH /keys/:key'> {
   const was = draftOf(before)
   const changedCaps = (['day', 'month'] as const).filter((cap) => (caps[cap] ?? '') !== was[cap])
   const changedLimits = LIMITS.filter((limit) => limits[limit] !== before.limits[limit])
   const isSameList = JSON.stringify(models ?? null) === JSON.stringify(before.models)
+  const isSamePlace = JSON.stringify(addresses ?? null) === JSON.stringify(before.addresses)
   const isSameEnd = rest.expires === undefined || (rest.expires === null && before.expires_at === null)
   return {
     ...(name !== before.name && { name }),
@@ -115,6 +129,7 @@ export function changesOf(before: OwnKey, { name, models, caps, limits, ...rest 
     ...(changedLimits.length > 0 && {
       limits: Object.fromEntries(changedLimits.map((limit) => [limit, limits[limit]])),
     }),
+    ...(!isSamePlace && { addresses }),
     ...(!isSameEnd && { expires: rest.expires }),
   }
 }

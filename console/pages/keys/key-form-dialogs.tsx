@@ -1,14 +1,22 @@
-import { useState } from 'react'
+import { Suspense, useState } from 'react'
 import { now } from '../../lib/clock.ts'
+import { lazyPart } from '../../lib/lazy-part.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useKey } from '../../queries/account.ts'
 import { useApiMutation, useSecretMutation } from '../../queries/mutations.ts'
+import { useMay } from '../../queries/session.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Form, FormEnd } from '../../ui/Form.tsx'
-import { QueryView } from '../../ui/QueryView.tsx'
+import { QueryView, Skeleton } from '../../ui/QueryView.tsx'
 import { changesOf, draftOf, NEW_DRAFT, readDraft, type WrongField } from './key-draft.ts'
 import type { CreatedKey, OwnKey } from './key-facts.tsx'
+import type { KeyOwners } from './OwnerPickers.tsx'
 import { KindChoice, NameField, TermFields } from './TermFields.tsx'
+
+const NO_OWNERS: KeyOwners = { person: '', team: '' }
+
+/** Only owners and admins choose them. */
+const OwnerPickers = lazyPart(async () => (await import('./OwnerPickers.tsx')).OwnerPickers)
 
 interface CreateKeyDialogProps {
   readonly onClose: () => void
@@ -21,11 +29,13 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
   const [kind, setKind] = useState<OwnKey['kind']>('wallet')
   const [draft, setDraft] = useState(NEW_DRAFT)
   const [wrong, setWrong] = useState<readonly WrongField[]>([])
+  const [owners, setOwners] = useState(NO_OWNERS)
+  const may = useMay()
   const create = useSecretMutation('POST /keys', onMade)
   const send = () => {
     const { terms, wrong } = readDraft(draft, zone, now())
     setWrong(wrong)
-    if (wrong.length === 0) create.mutate({ body: { kind, ...terms } })
+    if (wrong.length === 0) create.mutate({ body: { kind, ...terms, ...given(owners) } })
   }
   return (
     <Dialog
@@ -45,12 +55,19 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
             setDraft({ ...draft, models: draft.models === null ? null : [] })
           }}
         />
+        {may('admin') && (
+          <Suspense fallback={<Skeleton />}>
+            <OwnerPickers owners={owners} onPick={setOwners} />
+          </Suspense>
+        )}
         <TermFields kind={kind} expiresAt={null} draft={draft} onChange={setDraft} wrong={wrong} />
         <FormEnd mutation={create} go={keys.make} onCancel={onClose} />
       </Form>
     </Dialog>
   )
 }
+
+const given = (owners: KeyOwners) => Object.fromEntries(Object.entries(owners).filter(([, id]) => id !== ''))
 
 interface EditKeyProps {
   readonly keyId: string

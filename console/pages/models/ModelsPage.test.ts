@@ -5,6 +5,7 @@ import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from 
 const model = (id: string, more: Partial<ModelItem> = {}): ModelItem => ({
   ...{ id, variants: [], efforts: [], inputs: ['text'], context_tokens: 1_000, max_output_tokens: 100 },
   ...{ kinds: ['wallet'], price: null, available: true, demo: false },
+  day: { success_percent: null, first_ms: null, tokens_per_second: null },
   ...more,
 })
 const ALL: ModelFilter = { text: '', kind: 'any', onlyAvailable: false }

@@ -5,6 +5,7 @@ import { cx } from '../../lib/cx.ts'
 import { isZero } from '../../lib/money.ts'
 import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { type ModelItem, useModels } from '../../queries/account.ts'
+import { useMay } from '../../queries/session.ts'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
@@ -105,13 +106,15 @@ function ModelFilters({ filter, onChange, shown, all }: ModelFiltersProps) {
 function ModelTable({ models }: { models: readonly ModelItem[] }) {
   const { shell } = useMessages()
   const navigate = useNavigate()
+  const plays = useMay()('member')
+  const columns = useColumns()
   return (
     <DataTable
       caption={shell.pageTitles.models}
-      columns={useColumns()}
+      columns={plays ? columns : columns.filter(({ id }) => id !== 'open')}
       rows={models}
       rowId={({ id }) => id}
-      onOpen={({ id }) => void navigate({ to: '/playground', search: { model: id } })}
+      {...(plays && { onOpen: ({ id }: ModelItem) => void navigate({ to: '/playground', search: { model: id } }) })}
     />
   )
 }
@@ -145,6 +148,7 @@ function useColumns(): Column<ModelItem>[] {
       header: messages.kinds,
       cell: ({ kinds }) => formats.list(kinds.map((kind) => models[kind])),
     },
+    { id: 'day', header: messages.day, align: 'end', cell: (model) => <ModelDay model={model} /> },
     { id: 'price', header: messages.price, align: 'end', cell: (model) => <ModelPrice model={model} /> },
     {
       id: 'open',
@@ -161,6 +165,32 @@ function useColumns(): Column<ModelItem>[] {
       ),
     },
   ]
+}
+
+/** How well it has answered lately. Each figure has its own number of requests. */
+function ModelDay({ model: { day } }: { model: ModelItem }) {
+  const { models } = useMessages()
+  const formats = useFormats()
+  const { success_percent, first_ms, tokens_per_second } = day
+  if (success_percent === null && first_ms === null) {
+    return (
+      <span title={models.fewText} className="text-faint">
+        {models.few}
+      </span>
+    )
+  }
+  const speed = [
+    ...(first_ms === null ? [] : [models.first(formats.duration(first_ms))]),
+    ...(tokens_per_second === null ? [] : [models.rate(formats.count(tokens_per_second))]),
+  ]
+  return (
+    <div title={models.dayText} className="figures grid gap-0.5 text-end whitespace-nowrap">
+      {success_percent !== null && <span>{models.answered(formats.count(success_percent))}</span>}
+      {speed.map((text) => (
+        <Note key={text}>{text}</Note>
+      ))}
+    </div>
+  )
 }
 
 function ModelState({ model: { available, price } }: { model: ModelItem }) {
@@ -219,6 +249,11 @@ function ModelPrice({ model: { price } }: { model: ModelItem }) {
       {price.per_request !== null && !isZero(price.per_request) && (
         <Note>{models.perRequest(formats.exactMoney(price.per_request))}</Note>
       )}
+      {Object.values(price.multipliers ?? {})
+        .flatMap((factors) => Object.entries(factors))
+        .map(([value, factor]) => (
+          <Note key={value}>{models.multiplied(value, formats.count(Number(factor)))}</Note>
+        ))}
     </div>
   )
 }

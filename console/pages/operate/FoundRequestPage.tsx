@@ -7,12 +7,13 @@ import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
-import { RequestDetailView } from '../requests/RequestDetailView.tsx'
+import { RequestDetailView, useTitle } from '../requests/RequestDetailView.tsx'
 
 export function FoundRequestPage() {
   const { found } = useMessages().operator
   const { request: id = '' } = useParams({ strict: false })
   const query = useFoundRequest(id)
+  const titleOf = useTitle()
   const isMissing = query.error !== null && asProblem(query.error).status === 404
   const again = (
     <Link to="/operate/requests" className={buttonClass()}>
@@ -23,7 +24,7 @@ export function FoundRequestPage() {
   return (
     <Page>
       <PageHeader
-        title={id}
+        title={query.data === undefined ? id : titleOf(query.data.request)}
         about={
           whose !== undefined && (
             <>
@@ -34,7 +35,8 @@ export function FoundRequestPage() {
                 className="font-medium break-all text-accent hover:underline"
               >
                 {whose.email}
-              </Link>
+              </Link>{' '}
+              / <code>{id}</code>
             </>
           )
         }

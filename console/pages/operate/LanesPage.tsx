@@ -4,10 +4,12 @@ import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
 import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useLanes } from '../../queries/operate.ts'
-import { type Column, DataTable, Stacked } from '../../ui/DataTable.tsx'
+import { useLaneCalls } from '../../queries/reports.ts'
+import { type Column, DataTable, Paired } from '../../ui/DataTable.tsx'
 import { choicesOf, SearchInput, Segmented } from '../../ui/inputs.tsx'
 import { Badge, Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
+import { Time } from '../../ui/values.tsx'
 
 const SHOWN = ['all', 'trouble'] as const
 
@@ -15,6 +17,7 @@ export function LanesPage() {
   const { shell } = useMessages()
   const { lanes } = useMessages().operator
   const query = useLanes()
+  const calls = useLaneCalls()
   const { search = '', show } = useSearch({ strict: false }) as { search?: string; show?: string }
   const navigate = useNavigate()
   const only = show === 'trouble' ? 'trouble' : 'all'
@@ -26,7 +29,7 @@ export function LanesPage() {
       <div className="flex flex-wrap items-center gap-3">
         <SearchInput
           label={lanes.search}
-          className="max-w-sm flex-1"
+          className="w-full flex-1 sm:max-w-sm max-sm:basis-full"
           value={search}
           onText={(text) => want({ search: text })}
         />
@@ -47,6 +50,7 @@ export function LanesPage() {
       {query.data !== undefined && (
         <Models
           all={query.data.items}
+          calls={new Map(calls.data?.items.map((lane) => [lane.lane, lane]))}
           shown={findModels(query.data.items, { search, trouble: only === 'trouble' })}
           asOf={query.dataUpdatedAt}
           searching={search !== ''}
@@ -59,13 +63,14 @@ export function LanesPage() {
 interface ModelsProps {
   readonly all: readonly OperatorModel[]
   readonly shown: readonly OperatorModel[]
+  readonly calls: CallsOfLanes
   readonly asOf: number
   readonly searching: boolean
 }
 
-function Models({ all, shown, asOf, searching }: ModelsProps) {
+function Models({ all, shown, calls, asOf, searching }: ModelsProps) {
   const { lanes } = useMessages().operator
-  if (shown.length > 0) return shown.map((model) => <ModelLanes key={model.id} model={model} asOf={asOf} />)
+  if (shown.length > 0) return shown.map((model) => <ModelLanes key={model.id} {...{ model, calls, asOf }} />)
   return (
     <Panel>
       {all.length === 0 ? (
@@ -81,15 +86,19 @@ function Models({ all, shown, asOf, searching }: ModelsProps) {
 
 type Lane = OperatorModel['lanes'][number]
 
+type LaneCalls = AnswerOf<'GET /operate/lanes/calls'>['items'][number]
+type CallsOfLanes = ReadonlyMap<string, LaneCalls>
+
 interface ModelLanesProps {
   readonly model: OperatorModel
+  readonly calls: CallsOfLanes
   /** When the server sent the state. Countdowns start from here. */
   readonly asOf: number
 }
 
-function ModelLanes({ model, asOf }: ModelLanesProps) {
+function ModelLanes({ model, calls, asOf }: ModelLanesProps) {
   const { lanes } = useMessages().operator
-  const columns = useColumns(asOf)
+  const columns = useColumns(asOf, calls)
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface">
       <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 px-4 py-2.5">
@@ -157,7 +166,7 @@ function EstimateError({ model: { estimate_error } }: { model: OperatorModel }) 
   )
 }
 
-function useColumns(asOf: number): Column<Lane>[] {
+function useColumns(asOf: number, calls: CallsOfLanes): Column<Lane>[] {
   const { lanes } = useMessages().operator
   const formats = useFormats()
   return [
@@ -165,18 +174,61 @@ function useColumns(asOf: number): Column<Lane>[] {
       id: 'lane',
       header: lanes.lane,
       narrow: 'title',
-      cell: ({ upstream, upstream_model }) => (
-        <div className="max-w-80 min-w-32">
-          <Stacked top={<span className="font-medium">{upstream}</span>} below={upstream_model} />
+      cell: ({ upstream, upstream_model, wire }) => (
+        <div className="max-w-80 min-w-32" title={`${lanes.wire}: ${wire}`}>
+          <Paired first={<span className="font-medium">{upstream}</span>} second={upstream_model} />
         </div>
       ),
     },
     { id: 'state', header: lanes.state, cell: (lane) => <LaneState lane={lane} asOf={asOf} /> },
+    ...(['hour', 'day'] as const).map((span) => ({
+      ...{ id: span, header: lanes.spans[span], align: 'end' as const },
+      cell: ({ id }: Lane) => <CallsCell calls={calls.get(id)?.[span]} />,
+    })),
+    { id: 'error', header: lanes.lastError, cell: ({ id }) => <LastError error={calls.get(id)?.day.last_error} /> },
     { id: 'first', header: lanes.first, align: 'end', cell: ({ first_percent }) => <First percent={first_percent} /> },
-    { id: 'wire', header: lanes.wire, cell: ({ wire }) => wire },
-    { id: 'priority', header: lanes.priority, align: 'end', cell: ({ priority }) => formats.count(priority) },
-    { id: 'weight', header: lanes.weight, align: 'end', cell: ({ weight }) => formats.count(weight) },
+    {
+      ...{ id: 'priority', header: lanes.order, align: 'end' },
+      cell: ({ priority, weight }) => lanes.orderOf(formats.count(priority), formats.count(weight)),
+    },
   ]
+}
+
+/** The share of calls that succeeded, of how many, and how long they took. */
+function CallsCell({ calls }: { calls: LaneCalls['hour'] | undefined }) {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  const count = (calls?.succeeded ?? 0) + (calls?.failed ?? 0)
+  if (calls === undefined || count === 0) return <span className="text-faint">–</span>
+  const share = calls.succeeded / count
+  const time = (ms: number | null) => (ms === null ? '–' : formats.duration(ms))
+  return (
+    <span title={lanes.callsHint(time(calls.p50), time(calls.p95))}>
+      <Paired
+        first={
+          <>
+            <span className={share < 0.9 ? 'text-bad' : share < 1 ? 'text-held' : 'text-good'}>
+              {formats.percent(share)}
+            </span>{' '}
+            <span className="text-faint">{lanes.ofCalls(formats.short(count))}</span>
+          </>
+        }
+        second={`${time(calls.p50)} · ${time(calls.p95)}`}
+      />
+    </span>
+  )
+}
+
+function LastError({ error }: { error: LaneCalls['hour']['last_error'] | undefined }) {
+  const { operator, receipt } = useMessages()
+  if (error === null || error === undefined) return <span className="text-faint">–</span>
+  const text = messageFor(receipt.attempts.outcomes, error.error)
+  return (
+    <Paired
+      first={error.status === null ? text : operator.lanes.errorOf(text, String(error.status))}
+      second={<Time at={error.at} />}
+    />
+  )
 }
 
 function LaneState({ lane: { aside }, asOf }: { lane: Lane; asOf: number }) {

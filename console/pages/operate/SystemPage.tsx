@@ -33,7 +33,7 @@ function SystemTiles({ system: answer }: { system: System }) {
   const formats = useFormats()
   const now = useNow(10_000)
   return (
-    <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
+    <div className="grid grid-cols-2 gap-3 md:grid-cols-5">
       <StatTile
         label={system.ledger}
         value={
@@ -45,6 +45,7 @@ function SystemTiles({ system: answer }: { system: System }) {
       />
       <StatTile label={system.running} value={formats.count(answer.requests_running)} />
       <StatTile label={system.served} value={formats.count(answer.requests_served)} note={system.servedNote} />
+      <StatTile label={system.console} value={formats.count(answer.console_requests)} note={system.consoleNote} />
       <StatTile
         label={system.up}
         value={formats.duration(Math.max(0, now - Date.parse(answer.started_at)))}

@@ -18,7 +18,8 @@ export function GettingStarted({ account }: { account: OverviewData }) {
   const [isNew] = useState(account.recent.length === 0)
   const [away, setAway] = useState(false)
   const [copied, setCopied] = useState(false)
-  const hasMoney = !isZero(account.wallet.available) || account.plan.state === 'active'
+  // A member does not see the money of the account.
+  const hasMoney = account.wallet === null || !isZero(account.wallet.available) || account.plan?.state === 'active'
   const [wasPoor] = useState(!hasMoney)
   const messages = overview.steps
   const [first] = account.recent

@@ -2,18 +2,20 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { Hourglass, KeyRound } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { isQuota } from '../../lib/cap-kinds.ts'
 import { useLetterKey } from '../../lib/letter-keys.ts'
 import { isZero, sumMoney } from '../../lib/money.ts'
 import { stepLabels } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { type OverviewData, useOverview, useRecentUsage } from '../../queries/account.ts'
 import { usePendingFundingRequests } from '../../queries/operate.ts'
+import { useMay } from '../../queries/session.ts'
 import { AddFundsLink } from '../../shell/AddFundsLink.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { countedChart, paidChart } from '../../ui/charts/chart-data.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { choicesOf, Segmented } from '../../ui/inputs.tsx'
-import { Page, PageHeader, Panel, StatTile } from '../../ui/layout.tsx'
+import { Page, PageHeader, Panel, StatRow, StatTile } from '../../ui/layout.tsx'
 import { type QueryState, QueryView } from '../../ui/QueryView.tsx'
 import { inputTokens, Meter, Money, MoneyText, TimeText, Tokens } from '../../ui/values.tsx'
 import { LatestRequests } from '../requests/RequestTable.tsx'
@@ -24,7 +26,9 @@ export function OverviewPage() {
   const account = useOverview()
   const used = useRecentUsage(useFormats().zone)
   const navigate = useNavigate()
-  useLetterKey('n', overview.newKey, () => void navigate({ to: '/keys', search: { new: 'yes' } }))
+  const may = useMay()
+  const create = () => void navigate({ to: '/keys', search: { new: 'yes' } })
+  useLetterKey('n', overview.newKey, may('member') ? create : undefined)
   return (
     <Page>
       <PageHeader
@@ -33,29 +37,54 @@ export function OverviewPage() {
         actions={
           <>
             <AddFundsLink />
-            <Link to="/keys" search={{ new: 'yes' }} className={buttonClass('primary')}>
-              <KeyRound aria-hidden="true" />
-              {overview.newKey}
-            </Link>
+            {may('member') && (
+              <Link to="/keys" search={{ new: 'yes' }} className={buttonClass('primary')}>
+                <KeyRound aria-hidden="true" />
+                {overview.newKey}
+              </Link>
+            )}
           </>
         }
       />
       <PendingFundingRequests />
-      {account.data !== undefined && <GettingStarted account={account.data} />}
-      <div className="grid gap-3 lg:grid-cols-[2fr_3fr]">
-        <div className="grid grid-cols-2 items-stretch gap-3 [&>div]:col-span-full">
-          <QueryView query={account}>{(data) => <BalanceTiles account={data} />}</QueryView>
-        </div>
-        <div className="grid grid-cols-2 items-stretch gap-3 lg:grid-cols-3 [&>div]:col-span-full">
-          <QueryView query={used}>{(recentUsage) => <TodayTiles recentUsage={recentUsage} />}</QueryView>
-        </div>
-      </div>
-      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
+      {account.data !== undefined && may('member') && <GettingStarted account={account.data} />}
+      <StatRow>
+        <QueryView query={account}>{(data) => <BalanceTiles account={data} />}</QueryView>
+        <QueryView query={used}>{(recentUsage) => <TodayTiles recentUsage={recentUsage} />}</QueryView>
+      </StatRow>
+      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)] [&>:only-child]:col-span-full">
         <DayChart query={used} />
-        <PlanPanel query={account} />
+        {may('viewer') && <PlanPanel query={account} />}
       </div>
+      <OwnCaps spent={account.data?.own_caps ?? []} />
       <RecentRequests query={account} />
     </Page>
+  )
+}
+
+/** What is left of the caps of the signed-in person, across all of their keys. */
+function OwnCaps({ spent }: { spent: OverviewData['own_caps'] }) {
+  const { overview: messages, common } = useMessages()
+  const formats = useFormats()
+  if (spent.length === 0) return null
+  const names: Readonly<Record<string, string>> = messages.capNames
+  return (
+    <Panel title={messages.ownCaps}>
+      <ul className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
+        {spent.map(({ name, used, held, limit, left }) => {
+          const label = names[name] ?? name
+          const as = isQuota(name) ? 'count' : 'money'
+          const written = (amount: string) => (as === 'count' ? formats.count(Number(amount)) : formats.money(amount))
+          return (
+            <li key={name} className="grid gap-1">
+              <span className="font-medium">{label}</span>
+              <Meter {...{ label, used, held, limit, left, as }} />
+              <span className="text-xs text-faint">{common.meter(written(used), written(limit), written(left))}</span>
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
   )
 }
 
@@ -78,6 +107,7 @@ function PendingFundingRequests() {
 
 function RecentRequests({ query }: { query: QueryState<OverviewData> }) {
   const { overview: messages } = useMessages()
+  const may = useMay()
   return (
     <Panel
       title={messages.recent}
@@ -96,7 +126,7 @@ function RecentRequests({ query }: { query: QueryState<OverviewData> }) {
             none={{
               title: messages.noRecent.title,
               text: messages.noRecent.text,
-              action: (
+              action: may('member') && (
                 <Link to="/connect" className={buttonClass('plain')}>
                   {messages.noRecent.action}
                 </Link>
@@ -112,22 +142,23 @@ function RecentRequests({ query }: { query: QueryState<OverviewData> }) {
 function BalanceTiles({ account: { wallet, keys } }: { account: OverviewData }) {
   const { overview: messages } = useMessages()
   const formats = useFormats()
-  const isHeld = !isZero(wallet.held)
   return (
     <>
-      <Tile to="/wallet">
-        <StatTile
-          label={messages.balance}
-          value={<Money amount={wallet.balance} />}
-          note={
-            isHeld ? (
-              <MoneyText message={messages.balanceNote} amounts={[wallet.held, wallet.available]} />
-            ) : (
-              messages.nothingHeld
-            )
-          }
-        />
-      </Tile>
+      {wallet !== null && (
+        <Tile to="/wallet">
+          <StatTile
+            label={messages.balance}
+            value={<Money amount={wallet.balance} />}
+            note={
+              isZero(wallet.held) ? (
+                messages.nothingHeld
+              ) : (
+                <MoneyText message={messages.balanceNote} amounts={[wallet.held, wallet.available]} />
+              )
+            }
+          />
+        </Tile>
+      )}
       <Tile to="/keys">
         <StatTile
           label={messages.keys}
@@ -142,7 +173,7 @@ function BalanceTiles({ account: { wallet, keys } }: { account: OverviewData }) 
 type RecentUsage = AnswerOf<'GET /overview/usage'>
 
 function TodayTiles({ recentUsage }: { recentUsage: RecentUsage }) {
-  const { today } = recentUsage
+  const { today, refused_today } = recentUsage
   const { overview: messages, requests } = useMessages()
   const formats = useFormats()
   const input = inputTokens(today)
@@ -155,14 +186,15 @@ function TodayTiles({ recentUsage }: { recentUsage: RecentUsage }) {
           note={<MoneyText message={messages.todayCostNote} amounts={[today.wallet, today.plan]} />}
         />
       </Tile>
-      <Tile to="/requests">
+      {/* Refused requests are not in the list of requests; usage has their reasons. */}
+      <Tile {...(refused_today === 0 ? { to: '/requests' } : { to: '/usage', search: { range: 'today' } })}>
         <StatTile
           label={messages.todayRequests}
           value={<Tokens count={today.requests} />}
           note={<TodayOutcomes recentUsage={recentUsage} />}
         />
       </Tile>
-      <Tile to="/usage" search={{ measure: 'tokens' }} className="max-lg:col-span-2">
+      <Tile to="/usage" search={{ measure: 'tokens' }}>
         <StatTile
           label={messages.todayTokens}
           value={<Tokens count={input + today.output} />}
@@ -187,25 +219,20 @@ function TodayOutcomes({ recentUsage: { today, refused_today } }: { recentUsage:
 interface TileProps {
   readonly to: '/wallet' | '/usage' | '/requests' | '/keys'
   readonly search?: Readonly<Record<string, string>>
-  readonly className?: string
   readonly children: ReactNode
 }
 
-const Tile = ({ to, search = {}, className = '', children }: TileProps) => (
-  <Link
-    to={to}
-    search={search}
-    className={`grid min-w-0 rounded-xl transition-shadow hover:ring-1 hover:ring-edge ${className}`}
-  >
+const Tile = ({ to, search = {}, children }: TileProps) => (
+  <Link to={to} search={search} className="grid min-w-0 rounded-md hover:underline">
     {children}
   </Link>
 )
 
-type Plan = OverviewData['plan']
+type Plan = NonNullable<OverviewData['plan']>
 
 function PlanPanel({ query }: { query: QueryState<OverviewData> }) {
   const { overview: messages } = useMessages()
-  const name = query.data?.plan.plan ?? null
+  const name = query.data?.plan?.plan ?? null
   return (
     <Panel
       title={messages.plan}
@@ -217,7 +244,7 @@ function PlanPanel({ query }: { query: QueryState<OverviewData> }) {
       }
     >
       <QueryView query={query} lines={6}>
-        {({ plan }) => <PlanUsage plan={plan} />}
+        {({ plan }) => plan !== null && <PlanUsage plan={plan} />}
       </QueryView>
     </Panel>
   )

@@ -3,11 +3,14 @@ import { Gauge } from 'lucide-react'
 import { isZero, shareOf } from '../../lib/money.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { usePlan } from '../../queries/account.ts'
+import { useMay } from '../../queries/session.ts'
+import { ReturnedNote } from '../../shell/ReturnedNote.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Badge, type BadgeTone, Empty, Explained, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { Money, Time, TimeText } from '../../ui/values.tsx'
+import { PlansSold } from './PlansSold.tsx'
 import { type Plan, RowsButton, useOpenWindow, WindowPanel, WindowRows } from './WindowPanel.tsx'
 
 export function PlanPage() {
@@ -16,6 +19,8 @@ export function PlanPage() {
   return (
     <Page>
       <PageHeader title={shell.pageTitles.plan} about={<PlanLine plan={query.data} />} />
+      <ReturnedNote page="/plan" />
+      <PlansSold />
       <QueryView query={query} lines={8}>
         {(plan) => <PlanBody plan={plan} />}
       </QueryView>
@@ -63,6 +68,7 @@ function PlanLine({ plan: given }: { plan: Plan | undefined }) {
 
 function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
   const { plan } = useMessages()
+  const mayPay = useMay()('owner')
   const reason = {
     none: { title: plan.none, text: plan.noneText },
     ended: {
@@ -78,7 +84,7 @@ function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
     active: undefined,
   }[state]
   if (reason === undefined) return null
-  const action = (
+  const action = mayPay && (
     <Link to="/wallet" className={buttonClass('primary')}>
       {plan.toWallet}
     </Link>
@@ -153,8 +159,13 @@ function useColumns(): Column<Past>[] {
     { id: 'name', header: plan.window, narrow: 'title', cell: nameOf },
     { id: 'start', header: plan.began, cell: ({ start }) => start !== null && <Time at={start} as="time" /> },
     { id: 'end', header: plan.ends, cell: ({ end }) => end !== null && <Time at={end} as="time" /> },
-    { id: 'limit', header: plan.allowance, align: 'end', cell: ({ limit }) => <Money amount={limit} /> },
-    { id: 'used', header: plan.used, align: 'end', cell: ({ used }) => <Money amount={used} /> },
+    {
+      id: 'limit',
+      header: plan.allowance,
+      align: 'end',
+      cell: ({ limit }) => <Money amount={limit} digits="column" />,
+    },
+    { id: 'used', header: plan.used, align: 'end', cell: ({ used }) => <Money amount={used} digits="column" /> },
     {
       id: 'share',
       header: plan.share,

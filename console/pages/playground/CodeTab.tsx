@@ -29,11 +29,23 @@ export function CodeTab({ settings, body }: { settings: PlaySettings; body: Play
       </div>
       <CodeBlock
         label={playground.languages[language]}
-        code={codeFor(language, { protocol: settings.protocol, baseUrl: session.base_url, body })}
+        code={codeFor(language, {
+          protocol: settings.protocol,
+          baseUrl: session.base_url,
+          body: withShortImages(body),
+        })}
       />
     </div>
   )
 }
+
+const SHOWN_CHARACTERS = 60
+
+/** A picture has a megabyte of text. */
+const withShortImages = (body: object): object =>
+  JSON.parse(JSON.stringify(body), (_, value: unknown) =>
+    typeof value === 'string' && value.startsWith('data:image/') ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value,
+  )
 
 type CodeLanguage = 'curl' | 'python' | 'node'
 

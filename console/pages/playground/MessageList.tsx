@@ -1,34 +1,45 @@
 import { Link } from '@tanstack/react-router'
-import { Pencil } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { ChevronRight, Pencil } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { useNow } from '../../lib/clock.ts'
+import { cx } from '../../lib/cx.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useSettledRequest } from '../../queries/requests.ts'
 import { IconButton } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { ProblemNote } from '../../ui/QueryView.tsx'
 import { Money, Tokens } from '../../ui/values.tsx'
-import type { Message, ToolCall, TurnFacts } from './turn/conversation.ts'
+import { Markdown } from './Markdown.tsx'
+import type { Message, ToolCall, TurnFacts, UserMessage } from './turn/conversation.ts'
 import type { Run } from './turn/run-turn.ts'
 
 interface MessageListProps {
   readonly history: readonly Message[]
-  /** Truncates the conversation before this message and puts it into the field. */
-  readonly onEdit: (message: Extract<Message, { by: 'user' }>) => void
-  readonly locked: boolean
+  /**
+   * Truncates the conversation before this message of the person, by its number, and puts it into the field. Undefined while
+   * answers run.
+   */
+  readonly onEdit: ((message: UserMessage, number: number) => void) | undefined
 }
 
-export function MessageList({ history, onEdit, locked }: MessageListProps) {
+export function MessageList({ history, onEdit }: MessageListProps) {
   const nameOf = (call: string) =>
     history.flatMap((each) => (each.by === 'model' ? each.calls : [])).find(({ id }) => id === call)?.name ?? call
+  const own = history.filter((each) => each.by === 'user')
   return history.map((each) => (
-    <MessageView key={each.id} message={each} nameOf={nameOf} onEdit={locked ? undefined : onEdit} />
+    <MessageView
+      key={each.id}
+      message={each}
+      nameOf={nameOf}
+      onEdit={onEdit && ((message) => onEdit(message, own.indexOf(message)))}
+    />
   ))
 }
 
 interface MessageViewProps {
   readonly message: Message
   readonly nameOf: (call: string) => string
-  readonly onEdit: MessageListProps['onEdit'] | undefined
+  readonly onEdit: ((message: UserMessage) => void) | undefined
 }
 
 function MessageView({ message, nameOf, onEdit }: MessageViewProps) {
@@ -40,6 +51,7 @@ function MessageView({ message, nameOf, onEdit }: MessageViewProps) {
       )
       return (
         <MessageCard who={playground.you} look="user" action={edit}>
+          {message.images !== undefined && <SentImages images={message.images} />}
           <PlainText text={message.text} />
         </MessageCard>
       )
@@ -52,9 +64,19 @@ function MessageView({ message, nameOf, onEdit }: MessageViewProps) {
       )
     case 'model':
       return (
-        <MessageCard who={message.facts.model} look="model">
-          {message.reasoning !== '' && <ReasoningFold text={message.reasoning} />}
-          <PlainText text={message.text} />
+        <MessageCard
+          who={message.facts.model}
+          look="model"
+          action={
+            message.text !== '' && (
+              <span className="-my-1">
+                <CopyButton text={message.text} label={playground.copyAnswer} />
+              </span>
+            )
+          }
+        >
+          {message.reasoning !== '' && <ReasoningFold text={message.reasoning} ms={message.facts.reasoningMs} />}
+          <Markdown text={message.text} />
           {message.calls.map((call) => (
             <CallShown key={call.id} call={call} />
           ))}
@@ -62,6 +84,23 @@ function MessageView({ message, nameOf, onEdit }: MessageViewProps) {
         </MessageCard>
       )
   }
+}
+
+function SentImages({ images }: { images: readonly string[] }) {
+  const { playground } = useMessages()
+  const formats = useFormats()
+  return (
+    <div className="flex flex-wrap gap-2">
+      {images.map((url, index) => (
+        <img
+          key={url}
+          src={url}
+          alt={playground.image(formats.count(index + 1))}
+          className="max-h-48 max-w-full rounded-md border border-line"
+        />
+      ))}
+    </div>
+  )
 }
 
 const LOOKS = {
@@ -87,28 +126,39 @@ const MessageCard = ({ who, look, action, children }: MessageProps) => (
   </article>
 )
 
-/** Plain text: markup in an answer never becomes part of the page. */
 const PlainText = ({ text }: { text: string }) =>
   text === '' ? null : <p className="leading-relaxed break-words whitespace-pre-wrap">{text}</p>
+
+/** How often a running time changes. */
+const TICK_MS = 100
 
 /** The answer while it streams. Screen readers hear it when it is complete. */
 export function RunningAnswer({ run }: { run: Run }) {
   const { playground } = useMessages()
   const formats = useFormats()
+  const time = useNow(TICK_MS)
   const { text, reasoning, calls } = run.answer
+  const elapsed = formats.duration(Math.max(0, time - run.startedAt))
+  const reasons = run.reasoningFrom !== undefined && run.reasoningMs === undefined
   return (
     <div aria-busy="true">
       <MessageCard who={run.model} look="model">
-        {reasoning !== '' && <ReasoningFold text={reasoning} />}
-        <PlainText text={text} />
+        {reasoning !== '' && run.reasoningFrom !== undefined && (
+          <ReasoningFold
+            text={reasoning}
+            ms={run.reasoningMs ?? Math.max(0, time - run.reasoningFrom)}
+            isRunning={reasons}
+          />
+        )}
+        <Markdown text={text} />
         {calls.map((call) => (
           <CallShown key={call.id} call={call} />
         ))}
         <p className="figures flex items-center gap-2 text-xs text-faint">
           <span aria-hidden="true" className="breathe size-2 rounded-full bg-accent" />
           {run.firstMs === undefined
-            ? playground.waiting
-            : `${playground.writing} · ${playground.first} ${formats.duration(run.firstMs)}`}
+            ? `${playground.waiting} · ${elapsed}`
+            : `${reasons ? playground.reasons : playground.writing} · ${elapsed} · ${playground.first} ${formats.duration(run.firstMs)}`}
         </p>
       </MessageCard>
     </div>
@@ -137,29 +187,68 @@ function indented(text: string): string {
   }
 }
 
-function ReasoningFold({ text }: { text: string }) {
+interface ReasoningFoldProps {
+  readonly text: string
+  readonly ms: number | undefined
+  readonly isRunning?: boolean
+}
+
+/** Open while the model reasons, unless the person has closed it. */
+function ReasoningFold({ text, ms, isRunning = false }: ReasoningFoldProps) {
   const { playground } = useMessages()
+  const formats = useFormats()
+  const [picked, setPicked] = useState<boolean>()
+  const time = ms === undefined ? undefined : formats.duration(ms)
+  const isOpen = picked ?? isRunning
   return (
-    <details className="rounded-md border border-line">
-      <summary className="px-3 py-1.5 text-sm text-soft hover:text-ink">{playground.reasoning}</summary>
-      <p className="border-t border-line px-3 py-2 text-sm break-words whitespace-pre-wrap text-soft">{text}</p>
-    </details>
+    <div className="rounded-md border border-line">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={() => setPicked(!isOpen)}
+        className="figures flex min-h-8 w-full items-center gap-1.5 px-3 py-1.5 text-start text-sm text-soft hover:text-ink"
+      >
+        <ChevronRight aria-hidden="true" className={cx('size-4 transition-transform', isOpen && 'rotate-90')} />
+        {time === undefined
+          ? playground.reasoning
+          : isRunning
+            ? playground.reasoningNow(time)
+            : playground.reasoningTook(time)}
+      </button>
+      {isOpen && (
+        <div className="border-t border-line px-3 py-2 text-sm text-soft">
+          <Markdown text={text} />
+        </div>
+      )}
+    </div>
   )
 }
 
 /** Normal finish reasons that need no mention. */
 const USUAL_ENDS = new Set(['stop', 'completed', 'tool_calls'])
 
+/** A rate of less time or fewer tokens says nothing. */
+const RATED_MS_MIN = 100
+const RATED_TOKENS_MIN = 16
+
+function rateOf({ usage, firstMs, totalMs }: TurnFacts): number | undefined {
+  const ms = totalMs - (firstMs ?? totalMs)
+  if (usage === undefined || usage.output < RATED_TOKENS_MIN || ms < RATED_MS_MIN) return undefined
+  return Math.round((usage.output * 1000) / ms)
+}
+
 function AnswerFacts({ facts }: { facts: TurnFacts }) {
   const { playground } = useMessages()
   const formats = useFormats()
   const { usage, finish, requestId, state } = facts
+  const rate = rateOf(facts)
   return (
     <div className="grid gap-1.5 text-xs text-soft">
       <div className="figures flex flex-wrap items-baseline gap-x-4 gap-y-1">
         <dl className="contents">
           {facts.firstMs !== undefined && <Fact name={playground.first}>{formats.duration(facts.firstMs)}</Fact>}
           <Fact name={playground.total}>{formats.duration(facts.totalMs)}</Fact>
+          {rate !== undefined && <Fact name={playground.rate}>{playground.perSecond(formats.count(rate))}</Fact>}
           {usage !== undefined && (
             <>
               <Fact name={playground.input}>

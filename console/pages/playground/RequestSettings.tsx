@@ -1,3 +1,4 @@
+import { Columns2, X } from 'lucide-react'
 import { useId } from 'react'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import type { ModelItem } from '../../queries/account.ts'
@@ -6,6 +7,7 @@ import { Field, TextField } from '../../ui/Form.tsx'
 import { Segmented, Select, TextArea, TextInput } from '../../ui/inputs.tsx'
 import { type PlaySettings, readMaxTokens, readTemperature } from './play-settings.ts'
 import { EXAMPLE_TOOLS, readTools, type ToolsOutcome } from './read-tools.ts'
+import type { OtherModel } from './saved.ts'
 
 interface SettingsProps {
   readonly choices: readonly ModelChoice[]
@@ -13,12 +15,40 @@ interface SettingsProps {
   readonly onChange: (change: Partial<PlaySettings>) => void
 }
 
-export function RequestSettings(props: SettingsProps) {
+interface ComparedProps extends SettingsProps {
+  readonly other: OtherModel | undefined
+  readonly onOther: (other: OtherModel | undefined) => void
+}
+
+export function RequestSettings({ other, onOther, ...props }: ComparedProps) {
   const { playground } = useMessages()
   const { settings, onChange } = props
   return (
     <div className="grid gap-4">
-      <ModelFields {...props} />
+      <ModelFields {...props} label={playground.model} />
+      {other === undefined ? (
+        <div>
+          <Button onClick={() => onOther({ model: nextModel(props), effort: '' })}>
+            <Columns2 aria-hidden="true" />
+            {playground.compare}
+          </Button>
+        </div>
+      ) : (
+        <>
+          <ModelFields
+            choices={props.choices}
+            settings={{ ...settings, ...other }}
+            onChange={({ model = other.model, effort = other.effort }) => onOther({ model, effort })}
+            label={playground.compareWith}
+          />
+          <div>
+            <Button onClick={() => onOther(undefined)}>
+              <X aria-hidden="true" />
+              {playground.compareEnd}
+            </Button>
+          </div>
+        </>
+      )}
       <Choice
         label={playground.protocol}
         value={settings.protocol}
@@ -46,6 +76,13 @@ export function RequestSettings(props: SettingsProps) {
       <ToolsField tools={settings.tools} onChange={(tools) => onChange({ tools })} />
     </div>
   )
+}
+
+/** The next available model that the same money pays for. */
+function nextModel({ choices, settings }: SettingsProps): string {
+  const fit = choices.filter(({ id, model }) => id !== settings.model && model.kinds.includes(settings.pays))
+  const next = fit.find(({ model }) => model.available && model.price !== null) ?? fit[0]
+  return next?.id ?? settings.model
 }
 
 function Numbers({ settings, onChange }: SettingsProps) {
@@ -94,13 +131,13 @@ const Choice = <Value extends string>({ label, value, options, names, onPick }: 
   </div>
 )
 
-function ModelFields({ choices, settings, onChange }: SettingsProps) {
+function ModelFields({ choices, settings, onChange, label }: SettingsProps & { readonly label: string }) {
   const { playground } = useMessages()
   const chosen = choices.find(({ id }) => id === settings.model)
   const unpaid = chosen !== undefined && !chosen.model.kinds.includes(settings.pays)
   return (
     <>
-      <Field label={playground.model} error={unpaid ? playground.notForKind : undefined}>
+      <Field label={label} error={unpaid ? playground.notForKind : undefined}>
         {(control) => (
           <Select
             {...control}

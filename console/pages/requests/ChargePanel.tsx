@@ -45,6 +45,11 @@ function Line({ line, narrow }: { line: RequestDetail['lines'][number]; narrow: 
     <tr className="border-b border-line">
       <th scope="row" className="px-4 py-1.5 text-start font-normal">
         {messages[line.what]}
+        {line.multiplied_by !== null && (
+          <span className="block text-xs text-faint">
+            {messages.multiplied(line.multiplied_by.value, formats.count(Number(line.multiplied_by.factor)))}
+          </span>
+        )}
         {narrow && tokens !== '' && (
           <span className="figures block text-xs text-faint">{messages.times(tokens, price)}</span>
         )}

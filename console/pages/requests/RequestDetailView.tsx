@@ -5,8 +5,9 @@ import { isZero } from '../../lib/money.ts'
 import { dayIn } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import type { RequestDetail } from '../../queries/requests.ts'
+import { useMay } from '../../queries/session.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { Badge, Facts, Panel, StatTile } from '../../ui/layout.tsx'
+import { Badge, Facts, Panel, StatRow, StatTile } from '../../ui/layout.tsx'
 import { inputTokens, Money, MoneyText, Time, Tokens } from '../../ui/values.tsx'
 import { AttemptsPanel } from './AttemptsPanel.tsx'
 import { ChargePanel } from './ChargePanel.tsx'
@@ -35,6 +36,18 @@ export function RequestDetailView({ request, whose = 'own' }: { request: Request
   )
 }
 
+/** A sentence: what happened, how long it took and what it cost. */
+export function useTitle(): (request: RequestDetail) => string {
+  const { titles } = useMessages().requests
+  const formats = useFormats()
+  return ({ model, state, outcome, charge, total_ms }) => {
+    if (state === 'open') return titles.running(model)
+    if (outcome !== 'completed' && state === 'released') return titles.free(model)
+    const write = outcome === 'completed' ? titles.completed : titles.partial
+    return write(model, formats.duration(total_ms ?? 0), formats.money(charge ?? '0.00'))
+  }
+}
+
 function RequestSummary({ request }: { request: RequestDetail }) {
   const { label, tone, text } = useOutcome()(request)
   return (
@@ -43,12 +56,12 @@ function RequestSummary({ request }: { request: RequestDetail }) {
         <Badge tone={tone}>{label}</Badge>
         <p className="min-w-56 flex-1 text-soft">{text}</p>
       </div>
-      <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+      <StatRow>
         <ChargeTile request={request} />
         <TokensTile request={request} />
         <FirstByteTile request={request} />
         <TotalTile request={request} />
-      </div>
+      </StatRow>
     </div>
   )
 }
@@ -162,7 +175,7 @@ function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] 
 function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }) {
   const { detail: messages, noLaneEver, noLane } = useMessages().requests
   const formats = useFormats()
-  const { id, model, lane, key, opened_at, closed_at, output_cap, input_estimate, state, idempotency } = request
+  const { id, model, lane, key, opened_at, closed_at, output_cap, input_estimate, state, tags, idempotency } = request
   return (
     <Panel title={messages.facts}>
       <Facts
@@ -193,6 +206,7 @@ function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }
           ...(closed_at === null ? [] : [{ name: messages.ended, value: <Time at={closed_at} as="time" /> }]),
           { name: messages.inputEstimate, value: formats.count(input_estimate) },
           { name: messages.outputCap, value: formats.count(output_cap) },
+          ...(tags === null ? [] : [{ name: messages.tags, value: <Tags tags={tags} whose={whose} /> }]),
           ...(idempotency === null
             ? []
             : [
@@ -207,18 +221,40 @@ function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }
   )
 }
 
-type Period = RequestDetail['paid_by']['windows'][number]
+/** Each leads to the requests that have it too. */
+function Tags({ tags, whose }: { tags: Readonly<Record<string, string>>; whose: Whose }) {
+  return (
+    <ul className="flex flex-wrap justify-end gap-1">
+      {Object.entries(tags).map(([name, value]) => (
+        <li key={name} className="max-w-full rounded-md bg-sunken px-1.5 text-xs">
+          {whose === 'own' ? (
+            <Link
+              to="/requests"
+              search={{ tag: `${name}:${value}` }}
+              className="break-all text-accent hover:underline"
+            >{`${name}=${value}`}</Link>
+          ) : (
+            <span className="break-all">{`${name}=${value}`}</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type Period = RequestDetail['paid_by']['windows'][number] | RequestDetail['paid_by']['caps'][number]
 
 function PayerPanel({ request, whose }: { request: RequestDetail; whose: Whose }) {
   const { paid: messages } = useMessages().receipt
   const { paid_by, movement, state } = request
   const isWallet = paid_by.kind === 'wallet'
+  const seesAccount = useMay()('viewer')
   const payer = isWallet ? messages.wallet : paid_by.plan === null ? messages.planEnded : messages.plan(paid_by.plan)
   return (
     <Panel title={messages.title}>
       <div className="grid gap-3">
         <p className="font-medium">
-          {whose === 'own' ? (
+          {whose === 'own' && seesAccount ? (
             <Link to={isWallet ? '/wallet' : '/plan'} className="text-accent hover:underline">
               {payer}
             </Link>
@@ -226,7 +262,7 @@ function PayerPanel({ request, whose }: { request: RequestDetail; whose: Whose }
             payer
           )}
         </p>
-        {isWallet && (
+        {isWallet && (whose !== 'own' || seesAccount) && (
           <p className="text-sm text-soft">
             {movement === null ? (
               state === 'open' ? (
@@ -266,18 +302,30 @@ function StatementLine({ request, movement, whose }: { request: RequestDetail; m
 }
 
 function Periods({ title, periods }: { title: string; periods: readonly Period[] }) {
-  const { paid: messages } = useMessages().receipt
+  const { receipt } = useMessages()
+  const { paid: messages } = receipt
   const formats = useFormats()
+  const names: Readonly<Record<string, string>> = receipt.capNames
+  const labelOf = ({ name, ...period }: Period) =>
+    'holder' in period ? messages.cap(names[name] ?? name, messages.holders[period.holder]) : formats.window(name)
   if (periods.length === 0) return null
   return (
     <div className="grid gap-0.5 text-sm">
       <p className="text-faint">{title}</p>
       <ul className="grid gap-0.5">
-        {periods.map(({ name, start, end }) => (
-          <li key={`${name}-${start}`} title={`${formats.utc(start)} – ${formats.utc(end)}`}>
-            {messages.period(formats.window(name), formats.time(start), formats.time(end))}
-          </li>
-        ))}
+        {periods.map((period) => {
+          const { name, start, end } = period
+          return (
+            <li
+              key={`${name}-${'holder' in period ? period.holder : ''}-${start}`}
+              title={start === null || end === null ? undefined : `${formats.utc(start)} – ${formats.utc(end)}`}
+            >
+              {start === null || end === null
+                ? labelOf(period)
+                : messages.period(labelOf(period), formats.time(start), formats.time(end))}
+            </li>
+          )
+        })}
       </ul>
     </div>
   )

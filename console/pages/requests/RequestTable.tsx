@@ -5,7 +5,7 @@ import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
 import type { Catalogue } from '../../messages/catalogue.ts'
 import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { type Column, DataTable, Stacked } from '../../ui/DataTable.tsx'
+import { type Column, DataTable, Paired } from '../../ui/DataTable.tsx'
 import { Badge, type BadgeTone, Empty } from '../../ui/layout.tsx'
 import { READ, useHeldRows } from '../../ui/useHeldRows.ts'
 import { inputTokens, Money, Time } from '../../ui/values.tsx'
@@ -16,10 +16,10 @@ interface RequestTableProps {
   readonly rows: readonly RequestItem[]
   /** Columns to leave out. */
   readonly without?: readonly RequestColumn[]
-  readonly digits?: 'short' | 'exact'
+  readonly digits?: 'column' | 'exact'
 }
 
-export function RequestTable({ caption, rows, without = [], digits = 'short' }: RequestTableProps) {
+export function RequestTable({ caption, rows, without = [], digits = 'column' }: RequestTableProps) {
   const navigate = useNavigate()
   const columns = useRequestColumns(digits)
   return (
@@ -37,7 +37,7 @@ export function RequestTable({ caption, rows, without = [], digits = 'short' }: 
 
 type RequestColumn = 'request' | 'model' | 'key' | 'state' | 'tokens' | 'timing' | 'cost'
 
-function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { id: RequestColumn })[] {
+function useRequestColumns(digits: 'column' | 'exact'): (Column<RequestItem> & { id: RequestColumn })[] {
   const { columns: messages, noLane, noLaneEver } = useMessages().requests
   const outcomeOf = useOutcome()
   return [
@@ -47,7 +47,7 @@ function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { 
       header: messages.model,
       cell: ({ model, lane, state }) => (
         <div className="max-w-52 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
-          <Stacked top={model} below={lane ?? (state === 'open' ? noLane : noLaneEver)} />
+          <Paired first={model} second={lane ?? (state === 'open' ? noLane : noLaneEver)} />
         </div>
       ),
     },
@@ -95,13 +95,13 @@ const NOTHING = '0.00'
 const SHOWN_OF_ID = 8
 
 const Identity = ({ request: { id, opened_at } }: { request: RequestItem }) => (
-  <Stacked
-    top={
+  <Paired
+    first={
       <Link to="/requests/$request" params={{ request: id }} title={id} className="hover:text-accent hover:underline">
         <code>{id.length > SHOWN_OF_ID + 4 ? `…${id.slice(-SHOWN_OF_ID)}` : id}</code>
       </Link>
     }
-    below={<Time at={opened_at} />}
+    second={<Time at={opened_at} />}
   />
 )
 
@@ -115,11 +115,8 @@ function TokensCell({ request: { tokens } }: { request: RequestItem }) {
     ...(tokens.estimated ? [requests.estimated] : []),
   ]
   return (
-    <span title={requests.inOut(formats.count(input), formats.count(tokens.output))}>
-      <Stacked
-        top={requests.inOut(formats.short(input), formats.short(tokens.output))}
-        {...(notes.length > 0 && { below: notes.join(' · ') })}
-      />
+    <span title={[requests.inOut(formats.count(input), formats.count(tokens.output)), ...notes].join('\n')}>
+      {requests.inOut(formats.short(input), formats.short(tokens.output))}
     </span>
   )
 }
@@ -127,25 +124,27 @@ function TokensCell({ request: { tokens } }: { request: RequestItem }) {
 function TimingCell({ request: { first_byte_ms, total_ms, opened_at } }: { request: RequestItem }) {
   const formats = useFormats()
   return (
-    <Stacked
-      top={first_byte_ms === null ? '–' : formats.duration(first_byte_ms)}
-      below={total_ms === null ? <RunningFor since={opened_at} /> : formats.duration(total_ms)}
+    <Paired
+      first={first_byte_ms === null ? '–' : formats.duration(first_byte_ms)}
+      second={total_ms === null ? <RunningFor since={opened_at} /> : formats.duration(total_ms)}
     />
   )
 }
 
 interface CostCellProps {
   readonly request: RequestItem
-  readonly digits: 'short' | 'exact'
+  readonly digits: 'column' | 'exact'
 }
 
 function CostCell({ request: { state, charge, hold, kind }, digits }: CostCellProps) {
   const { requests } = useMessages()
   const payer = kind === 'wallet' ? requests.byWallet : requests.byPlan
-  return state === 'open' ? (
-    <Stacked top={<Money amount={hold} as="held" digits={digits} />} below={`${requests.heldNow} · ${payer}`} />
-  ) : (
-    <Stacked top={<Money amount={charge ?? NOTHING} digits={digits} />} below={payer} />
+  const [amount, note] = state === 'open' ? [hold, `${requests.heldNow} · ${payer}`] : [charge ?? NOTHING, payer]
+  return (
+    <span>
+      <Money amount={amount} as={state === 'open' ? 'held' : 'plain'} digits={digits} />
+      <span className="text-xs text-faint md:max-xl:sr-only"> {note}</span>
+    </span>
   )
 }
 

@@ -5,6 +5,7 @@ import { useLetterKey } from '../../lib/letter-keys.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { itemsOf } from '../../queries/query.ts'
 import { type RequestFilter, useNewestRequests, useRequestPages } from '../../queries/requests.ts'
+import { useMay } from '../../queries/session.ts'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Form } from '../../ui/Form.tsx'
 import { SearchInput } from '../../ui/inputs.tsx'
@@ -12,7 +13,7 @@ import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { READ, useHeldRows } from '../../ui/useHeldRows.ts'
 import { mergeRequests } from './merge-requests.ts'
-import { isFiltered, RequestFilters, readRequestFilter } from './RequestFilters.tsx'
+import { isFiltered, queryOfFilter, RequestFilters, readRequestFilter } from './RequestFilters.tsx'
 import { RequestTable } from './RequestTable.tsx'
 
 export function RequestsPage() {
@@ -21,7 +22,8 @@ export function RequestsPage() {
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const [following, setFollowing] = useState(true)
-  const { pages, shown, waiting, takeIn, reading } = useLiveRequests(filter, following)
+  const { zone } = useFormats()
+  const { pages, shown, waiting, takeIn, reading } = useLiveRequests(queryOfFilter(filter, zone), following)
   const found = shown.filter(({ id }) => id.toLowerCase().includes(text.trim().toLowerCase()))
   const change = (changed: Partial<Record<keyof RequestFilter, string>>) =>
     void navigate({ to: '/requests', search: givenOnly({ ...filter, ...changed }), replace: true })
@@ -107,6 +109,7 @@ const isWholeId = (text: string): boolean => /^req_\w{8,}$/.test(text.trim())
 
 function NoRequests({ filtered, text }: { filtered: boolean; text: string }) {
   const { empty, clear } = useMessages().requests
+  const may = useMay()
   const request = text.trim()
   if (request !== '') {
     return (
@@ -141,9 +144,11 @@ function NoRequests({ filtered, text }: { filtered: boolean; text: string }) {
       title={empty.title}
       text={empty.text}
       action={
-        <Link to="/connect" className={buttonClass('primary')}>
-          {empty.action}
-        </Link>
+        may('member') && (
+          <Link to="/connect" className={buttonClass('primary')}>
+            {empty.action}
+          </Link>
+        )
       }
     />
   )

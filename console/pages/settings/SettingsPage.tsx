@@ -12,6 +12,7 @@ import { Badge, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { ProblemNote, QueryView } from '../../ui/QueryView.tsx'
 import { Time } from '../../ui/values.tsx'
+import { FactorPanels } from './FactorPanels.tsx'
 
 export function SettingsPage() {
   const { settings } = useMessages()
@@ -20,6 +21,7 @@ export function SettingsPage() {
       <PageHeader title={settings.title} about={settings.about} />
       <LookPanel />
       <PasswordPanel />
+      <FactorPanels />
       <SessionsPanel />
     </Page>
   )
@@ -71,8 +73,10 @@ function LookPanel() {
 }
 
 function PasswordPanel() {
-  const { settings } = useMessages()
-  const { person } = useSession()
+  const { settings, common } = useMessages()
+  const { person, session } = useSession()
+  const needsCode = session.factors?.code === true
+  const [code, setCode] = useState('')
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
   const change = useApiMutation('PUT /password', {
@@ -81,10 +85,11 @@ function PasswordPanel() {
     onDone: () => {
       setCurrent('')
       setNext('')
+      setCode('')
     },
   })
   const send = () => {
-    change.mutate({ body: { current, next } })
+    change.mutate({ body: { current, next, ...(needsCode && { code: code.trim() }) } })
   }
   const { error } = change
   const isWrong = error?.code === 'wrong_password'
@@ -102,6 +107,17 @@ function PasswordPanel() {
           onText={setCurrent}
         />
         <NewPasswordField value={next} onText={setNext} />
+        {needsCode && (
+          <TextField
+            label={common.code}
+            hint={common.codeHint}
+            required
+            autoComplete="one-time-code"
+            spellCheck={false}
+            value={code}
+            onText={setCode}
+          />
+        )}
         {error !== null && !isWrong && (
           <div className="sm:col-span-2">
             <ProblemNote error={error} />
@@ -149,6 +165,7 @@ function useColumns(): Column<Session>[] {
       narrow: 'title',
       cell: (session) => <span title={session.agent}>{nameOf(session)}</span>,
     },
+    { id: 'means', header: settings.means, cell: ({ means }) => settings.meansNames[means] },
     { id: 'address', header: settings.address, cell: ({ address }) => <code>{address}</code> },
     { id: 'since', header: settings.since, cell: ({ created_at }) => <Time at={created_at} /> },
     { id: 'seen', header: settings.seen, cell: ({ seen_at }) => <Time at={seen_at} /> },

@@ -12,8 +12,8 @@ import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Form, TextField } from '../../ui/Form.tsx'
 import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { ProblemNote, Skeleton } from '../../ui/QueryView.tsx'
+import { SignInLayout } from '../../ui/SignInLayout.tsx'
 import { TimeText } from '../../ui/values.tsx'
-import { SignInLayout } from './SignInLayout.tsx'
 
 export function SetUpPage() {
   const { setUp } = useMessages().people
@@ -37,7 +37,7 @@ export function SetUpPage() {
   const { role, resets, email } = invitation
   return (
     <SignInLayout
-      title={resets ? setUp.resets : setUp[role]}
+      title={resets ? setUp.resets : role === 'operator' ? setUp.operator : setUp.owner}
       about={resets ? setUp.resetsText(email ?? '') : role === 'operator' ? setUp.operatorText : setUp.ownerText}
     >
       <SignUpForm code={code} invitation={invitation} />

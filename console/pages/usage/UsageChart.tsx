@@ -7,7 +7,7 @@ import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { choicesOf, Segmented } from '../../ui/inputs.tsx'
 import { Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
-import type { By, UsageFilter, UsageRange } from './usage-filter.ts'
+import type { Grouping, UsageFilter, UsageRange } from './usage-filter.ts'
 import {
   drawn,
   fewReasons,
@@ -112,10 +112,12 @@ interface Named {
   readonly name: string
 }
 
-export function useSeriesName(by: By): (series: Named) => string {
+export function useSeriesName(by: Grouping): (series: Named) => string {
   const { usage } = useMessages()
   return ({ id, name }) => {
     if (id === null) return usage.rest
+    if (id === 'none' && (by === 'person' || by === 'team' || by === 'tag')) return usage.without[by]
+    if (by === 'tag' && id.endsWith(':')) return usage.rest
     return by === 'kind' && (id === 'wallet' || id === 'builder') ? usage.kinds[id] : name
   }
 }

@@ -7,9 +7,13 @@ import { itemsOf } from '../../queries/query.ts'
 import { Button } from '../../ui/Button.tsx'
 import { choicesOf, Segmented, Select, TextInput } from '../../ui/inputs.tsx'
 import {
+  ANY_TAG,
   BYS,
   type By,
+  GROUPINGS,
+  groupBy,
   isNarrowed,
+  isTagName,
   type OwnDays,
   PRESETS,
   STEPS,
@@ -44,9 +48,10 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
           <Segmented
             label={usage.by}
             value={filter.by}
-            options={choicesOf(BYS, usage.bys)}
-            onPick={(by) => onChange({ ...filter, by })}
+            options={choicesOf(GROUPINGS, usage.bys)}
+            onPick={(by) => onChange(groupBy(filter, by))}
           />
+          {filter.by === 'tag' && <TagName filter={filter} onChange={onChange} />}
         </Labelled>
         {range.possible.length > 1 && (
           <Labelled label={usage.step}>
@@ -67,8 +72,29 @@ export function UsageControls({ filter, range, zone, onChange }: UsageControlsPr
   )
 }
 
+/** An incomplete name does not change the report. */
+function TagName({ filter, onChange }: Pick<UsageControlsProps, 'filter' | 'onChange'>) {
+  const { usage } = useMessages()
+  const [typed, setTyped] = useState(filter.tag ?? ANY_TAG)
+  return (
+    <TextInput
+      aria-label={usage.tagName}
+      title={usage.tagHint}
+      className="max-w-32"
+      spellCheck={false}
+      maxLength={32}
+      value={typed}
+      aria-invalid={!isTagName(typed) || undefined}
+      onChange={({ target: { value } }) => {
+        setTyped(value)
+        if (isTagName(value)) onChange({ ...filter, tag: value })
+      }}
+    />
+  )
+}
+
 const Labelled = ({ label, children }: { label: string; children: ReactNode }) => (
-  <span className="flex items-center gap-2 text-sm text-faint">
+  <span className="flex flex-wrap items-center gap-2 text-sm text-faint">
     <span aria-hidden="true">{label}</span>
     {children}
   </span>

@@ -5,6 +5,7 @@ import { dayIn } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useUsage } from '../../queries/account.ts'
 import { useDownload } from '../../queries/mutations.ts'
+import { useMay } from '../../queries/session.ts'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
@@ -13,7 +14,9 @@ import { UsageChips, UsageControls } from './UsageControls.tsx'
 import { UsageTable, UsageTotals } from './UsageTable.tsx'
 import {
   drillInto,
+  groupBy,
   isNarrowed,
+  queriedBy,
   readUsageFilter,
   type UsageFilter,
   usageRange,
@@ -27,7 +30,8 @@ export function UsagePage() {
   const { shell, usage } = useMessages()
   const formats = useFormats()
   const navigate = useNavigate()
-  const filter = readUsageFilter(useSearch({ strict: false }))
+  const read = readUsageFilter(useSearch({ strict: false }))
+  const filter = groupBy(read, read.by)
   const zone = filter.zone ?? formats.zone
   const range = usageRange(filter, dayIn(zone, now()))
   const { by, model, key, kind } = filter
@@ -36,12 +40,21 @@ export function UsagePage() {
     ...(key !== undefined && { key }),
     ...(kind !== undefined && { kind }),
   }
-  const search = { ...days, by, ...(model !== undefined && { model }) }
+  const search = { ...days, by: queriedBy(filter), ...(model !== undefined && { model }) }
   const query = useUsage(search)
   const download = useDownload('GET /usage.csv')
   const change = (next: UsageFilter) =>
     void navigate({ to: '/usage', search: writeUsageFilter(next), resetScroll: false })
-  const drill = (id: string) => change(drillInto(filter, id))
+  const may = useMay()
+  const drill = (id: string) => {
+    const deeper = drillInto(filter, id)
+    if (deeper !== undefined) return change(deeper)
+    // A series of a tag is a filter of requests; `none` and the others of a name are not.
+    if (by === 'tag' && /:./.test(id)) void navigate({ to: '/requests', search: { tag: id } })
+    if (by === 'team' && id !== 'none' && may('viewer')) void navigate({ to: '/teams/$team', params: { team: id } })
+    if (by === 'person' && id !== 'none' && may('viewer'))
+      void navigate({ to: '/members/$person', params: { person: id } })
+  }
 
   return (
     <Page>
@@ -88,6 +101,7 @@ interface NoUsageProps {
 function NoUsage({ filter, onChange }: NoUsageProps) {
   const { usage } = useMessages()
   const { empty } = usage
+  const may = useMay()
   const wider = widerThan(filter.range)
   const narrowed = isNarrowed(filter)
   return (
@@ -105,9 +119,11 @@ function NoUsage({ filter, onChange }: NoUsageProps) {
             {empty.clear}
           </Button>
         ) : (
-          <Link to="/connect" className={buttonClass('primary')}>
-            {empty.connect}
-          </Link>
+          may('member') && (
+            <Link to="/connect" className={buttonClass('primary')}>
+              {empty.connect}
+            </Link>
+          )
         )
       }
     />

@@ -3,10 +3,10 @@ import { sumMoney } from '../../lib/money.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
-import { Panel, StatTile } from '../../ui/layout.tsx'
+import { Panel, StatRow, StatTile } from '../../ui/layout.tsx'
 import { inputTokens, Money, MoneyText, Tokens } from '../../ui/values.tsx'
 import { type UsageAnswer, useSeriesName } from './UsageChart.tsx'
-import type { By } from './usage-filter.ts'
+import type { Grouping } from './usage-filter.ts'
 import { sumUsed, type Used } from './usage-series.ts'
 
 export function UsageTotals({ total }: { total: Used }) {
@@ -14,7 +14,7 @@ export function UsageTotals({ total }: { total: Used }) {
   const formats = useFormats()
   const input = inputTokens(total)
   return (
-    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    <StatRow>
       <StatTile
         label={messages.cost}
         value={<Money amount={sumMoney(total.wallet, total.plan)} />}
@@ -35,13 +35,13 @@ export function UsageTotals({ total }: { total: Used }) {
         value={<Tokens count={total.output} />}
         note={messages.outputNote(formats.short(total.reasoning))}
       />
-    </div>
+    </StatRow>
   )
 }
 
 interface UsageTableProps {
   readonly answer: UsageAnswer
-  readonly by: By
+  readonly by: Grouping
   readonly onDrill: (id: string) => void
 }
 
@@ -89,7 +89,7 @@ export function UsageTable({ answer, by, onDrill }: UsageTableProps) {
   )
 }
 
-function useUsageColumns(by: By, onDrill: (id: string) => void): Column<Row>[] {
+function useUsageColumns(by: Grouping, onDrill: (id: string) => void): Column<Row>[] {
   const { columns: messages } = useMessages().usage
   const formats = useFormats()
   const counted = (id: Exclude<keyof Used, 'wallet' | 'plan'>, header: string, narrow?: 'left-out'): Column<Row> => ({
@@ -120,7 +120,17 @@ function useUsageColumns(by: By, onDrill: (id: string) => void): Column<Row>[] {
     counted('cached_input', messages.cached, 'left-out'),
     counted('output', messages.output),
     counted('reasoning', messages.reasoning, 'left-out'),
-    { id: 'wallet', header: messages.wallet, align: 'end', cell: ({ used }) => <Money amount={used.wallet} /> },
-    { id: 'plan', header: messages.plan, align: 'end', cell: ({ used }) => <Money amount={used.plan} /> },
+    {
+      id: 'wallet',
+      header: messages.wallet,
+      align: 'end',
+      cell: ({ used }) => <Money amount={used.wallet} digits="column" />,
+    },
+    {
+      id: 'plan',
+      header: messages.plan,
+      align: 'end',
+      cell: ({ used }) => <Money amount={used.plan} digits="column" />,
+    },
   ]
 }

@@ -7,6 +7,7 @@ const own = (from: string, through: string) => ({ from, through })
 describe('the range of usage', () => {
   it.each([
     ['today' as const, { from: '2026-11-22', to: '2026-11-23', step: 'hour' }],
+    ['yesterday' as const, { from: '2026-11-21', to: '2026-11-22', step: 'hour' }],
     ['7d' as const, { from: '2026-11-16', to: '2026-11-23', step: 'day' }],
     ['30d' as const, { from: '2026-10-24', to: '2026-11-23', step: 'day' }],
     ['365d' as const, { from: '2025-11-23', to: '2026-11-23', step: 'month' }],
@@ -24,7 +25,7 @@ describe('the range of usage', () => {
   })
 
   it('always uses a possible interval', () => {
-    for (const range of ['today', '7d', '30d', '90d', '365d', own('2021-01-01', '2026-01-01')] as const) {
+    for (const range of ['today', 'yesterday', '7d', '30d', '90d', '365d', own('2021-01-01', '2026-01-01')] as const) {
       const { step, possible } = usageRange({ range, step: undefined }, TODAY)
       expect(possible).toContain(step)
     }

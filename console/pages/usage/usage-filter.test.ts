@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BYS, drillInto, isNarrowed, PRESETS, readUsageFilter, STEPS, writeUsageFilter } from './usage-filter.ts'
+import {
+  drillInto,
+  GROUPINGS,
+  groupBy,
+  isNarrowed,
+  PRESETS,
+  queriedBy,
+  readUsageFilter,
+  STEPS,
+  writeUsageFilter,
+} from './usage-filter.ts'
 import { MEASURES } from './usage-series.ts'
 
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined })
@@ -8,7 +18,8 @@ const filters = fc.record({
   range: fc.oneof(fc.constantFrom(...PRESETS), fc.constant({ from: '2026-10-25', through: '2026-11-01' })),
   zone: maybe(fc.constantFrom('UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires')),
   step: maybe(fc.constantFrom(...STEPS)),
-  by: fc.constantFrom(...BYS),
+  by: fc.constantFrom(...GROUPINGS),
+  tag: maybe(fc.constantFrom('repo', 'cost.center')),
   measure: fc.constantFrom(...MEASURES),
   model: maybe(fc.string({ minLength: 1 })),
   key: maybe(fc.string({ minLength: 1 })),
@@ -41,11 +52,24 @@ describe('the address of the usage page', () => {
 describe('drilling down', () => {
   it('goes from model to key to payer and stays there', () => {
     const whole = readUsageFilter({})
-    const model = drillInto(whole, 'fast-coder')
+    const model = drillInto(whole, 'fast-coder')!
     expect(model).toMatchObject({ model: 'fast-coder', by: 'key' })
-    const key = drillInto(model, 'key_1')
+    const key = drillInto(model, 'key_1')!
     expect(key).toMatchObject({ model: 'fast-coder', key: 'key_1', by: 'kind' })
     expect(drillInto(key, 'wallet')).toMatchObject({ kind: 'wallet', by: 'kind' })
     expect([whole, model].map(isNarrowed)).toEqual([false, true])
+  })
+
+  it('ends at people, teams and tags, which are no filters', () => {
+    for (const by of ['person', 'team', 'tag'] as const)
+      expect(drillInto({ ...readUsageFilter({}), by }, 'x')).toBeUndefined()
+  })
+})
+
+describe('usage by tag', () => {
+  it('asks for the name, and not for one model', () => {
+    const filter = groupBy(readUsageFilter({ model: 'fast-coder', tag: 'branch' }), 'tag')
+    expect([filter.model, queriedBy(filter)]).toEqual([undefined, 'tag:branch'])
+    expect(queriedBy(readUsageFilter({ by: 'tag', tag: 'Not a name' }))).toBe('tag:repo')
   })
 })

@@ -15,11 +15,17 @@ describe('statement filters', () => {
   })
 
   it("include the last day in the user's zone", () => {
-    const query = filterQuery({ from: '2026-12-01', to: '2026-12-31' }, 'Europe/Berlin')
+    const query = filterQuery({ from: '2026-12-01', to: '2026-12-31', each: 'yes' }, 'Europe/Berlin')
     expect(query).toEqual({ from: '2026-12-01', to: '2027-01-01', zone: 'Europe/Berlin' })
   })
 
   it('omit the zone without days, so that the cache key stays the same', () => {
-    expect(filterQuery({ kind: 'charge' }, 'Europe/Berlin')).toEqual({ kind: 'charge' })
+    expect(filterQuery({ kind: 'charge', each: 'yes' }, 'Europe/Berlin')).toEqual({ kind: 'charge' })
+  })
+
+  it("ask for the days of the user's zone, unless each charge is to be shown", () => {
+    expect(filterQuery({}, 'Europe/Berlin')).toEqual({ by: 'day', zone: 'Europe/Berlin' })
+    expect(readFilters({ each: 'yes' })).toEqual({ each: 'yes' })
+    expect(readFilters({ each: 'perhaps' })).toEqual({})
   })
 })

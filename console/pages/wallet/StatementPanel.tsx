@@ -2,15 +2,15 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Download, ReceiptText, SearchX, X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { AnswerOf, QueryOf } from '../../../src/contract/console-api.ts'
-import { addDays, isDay } from '../../lib/time-zones.ts'
+import { isDay, rangeOfDays } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useStatement } from '../../queries/account.ts'
 import { useDownload } from '../../queries/mutations.ts'
 import { itemsOf } from '../../queries/query.ts'
 import { Button } from '../../ui/Button.tsx'
-import { type Column, DataTable } from '../../ui/DataTable.tsx'
+import { type Column, DataTable, Paired } from '../../ui/DataTable.tsx'
 import { Field } from '../../ui/Form.tsx'
-import { choicesOf, Select, TextInput } from '../../ui/inputs.tsx'
+import { choicesOf, Segmented, Select, TextInput } from '../../ui/inputs.tsx'
 import { Badge, type BadgeTone, Empty, Panel } from '../../ui/layout.tsx'
 import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { READ, useIsRead } from '../../ui/useHeldRows.ts'
@@ -27,7 +27,7 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
   const query = useStatement(search, { still: isRead })
   const download = useDownload('GET /wallet/statement.csv')
   const change = (next: StatementFilters) => void navigate({ to: '/wallet', search: { ...next }, replace: true })
-  const isFiltered = Object.keys(filters).length > 0
+  const isFiltered = isNarrowed(filters)
   return (
     <Panel
       title={wallet.statement}
@@ -99,7 +99,17 @@ function StatementFilterBar({ filters, onChange }: StatementFilterBarProps) {
           )}
         </Field>
       ))}
-      {Object.keys(filters).length > 0 && (
+      <Field label={wallet.charges}>
+        {() => (
+          <Segmented
+            label={wallet.charges}
+            value={filters.each ?? 'no'}
+            options={choicesOf(['no', 'yes'], wallet.chargesShown)}
+            onPick={(each) => onChange(each === 'yes' ? { ...filters, each } : without('each'))}
+          />
+        )}
+      </Field>
+      {isNarrowed(filters) && (
         <Button tone="quiet" className="min-h-9" onClick={() => onChange({})}>
           <X aria-hidden="true" />
           {wallet.clear}
@@ -113,6 +123,7 @@ type Movement = AnswerOf<'GET /wallet/statement'>['items'][number]
 
 const TONES: Readonly<Record<Movement['kind'], BadgeTone>> = {
   charge: 'plain',
+  charges: 'plain',
   credit: 'good',
   refund: 'good',
   adjustment: 'held',
@@ -129,12 +140,12 @@ function StatementTable({ movements }: { movements: readonly Movement[] }) {
       rowId={({ movement }) => String(movement)}
       onOpen={({ kind, ref }) => {
         if (kind === 'charge') void navigate({ to: '/requests/$request', params: { request: ref } })
+        if (kind === 'charges') void navigate({ to: '/requests', search: requestsOfDay(ref) })
       }}
     />
   )
 }
 
-/** With all digits, so that each balance is the one below plus the amount. */
 function useColumns(): Column<Movement>[] {
   const { wallet } = useMessages()
   return [
@@ -146,7 +157,7 @@ function useColumns(): Column<Movement>[] {
       header: wallet.moved,
       align: 'end',
       narrow: 'corner',
-      cell: ({ amount }) => <Money amount={amount} as="moves" digits="exact" />,
+      cell: ({ amount }) => <Money amount={amount} as="moves" digits="column" />,
     },
     {
       id: 'after',
@@ -156,26 +167,38 @@ function useColumns(): Column<Movement>[] {
         balance === null ? (
           <span className="text-faint">{wallet.unknownBalance}</span>
         ) : (
-          <Money amount={balance} digits="exact" />
+          <Money amount={balance} digits="column" />
         ),
     },
   ]
 }
 
+/** The requests that the wallet paid on a day. */
+const requestsOfDay = (day: string) => ({ kind: 'wallet', from: day, to: day })
+
 /** With the number by which a request refers to its entry. */
-function When({ line: { at, movement } }: { line: Movement }) {
+function When({ line: { at, movement, kind } }: { line: Movement }) {
   const { wallet } = useMessages()
+  if (kind === 'charges') return <Time at={at} as="day" />
   return (
-    <>
-      <Time at={at} as="time" />
-      <span className="figures block text-xs text-faint">{wallet.line(String(movement))}</span>
-    </>
+    <Paired
+      first={<Time at={at} as="time" />}
+      second={<span className="figures">{wallet.line(String(movement))}</span>}
+    />
   )
 }
 
-/** A charge links to its request. Other entries show their reason and reference. */
-function Cause({ movement: { kind, ref, reason, model, key } }: { movement: Movement }) {
+/** A charge links to its request, and those of a day to theirs. Other entries show their reason and reference. */
+function Cause({ movement: { kind, ref, reason, model, key, requests } }: { movement: Movement }) {
   const { wallet } = useMessages()
+  const formats = useFormats()
+  if (kind === 'charges') {
+    return (
+      <Link to="/requests" search={requestsOfDay(ref)} className="min-h-6 font-medium text-accent hover:underline">
+        {wallet.requests(formats.count(requests ?? 0))}
+      </Link>
+    )
+  }
   if (kind !== 'charge') {
     return (
       <div className="grid max-w-96">
@@ -185,17 +208,15 @@ function Cause({ movement: { kind, ref, reason, model, key } }: { movement: Move
     )
   }
   return (
-    <div className="grid max-w-96">
-      <span className="flex flex-wrap gap-x-2">
-        <Link
-          to="/requests/$request"
-          params={{ request: ref }}
-          title={ref}
-          className="min-h-6 font-medium wrap-anywhere text-accent hover:underline"
-        >
-          {model ?? wallet.request}
-        </Link>
-      </span>
+    <div className="flex max-w-96 items-baseline gap-x-2 max-md:flex-wrap">
+      <Link
+        to="/requests/$request"
+        params={{ request: ref }}
+        title={ref}
+        className="min-h-6 font-medium wrap-anywhere text-accent hover:underline"
+      >
+        {model ?? wallet.request}
+      </Link>
       {key !== null && (
         <Link
           to="/keys/$key"
@@ -218,28 +239,32 @@ interface StatementFilters {
   readonly kind?: MovementKind
   readonly from?: string
   readonly to?: string
+  /** Each charge is a row, instead of those of a day. */
+  readonly each?: 'yes'
 }
+
+const isNarrowed = ({ kind, from, to }: StatementFilters): boolean => (kind ?? from ?? to) !== undefined
 
 type Search = Readonly<Record<string, string | undefined>>
 
 /** Ignores invalid values in the address and swaps reversed days. */
-export function readFilters({ kind, from, to }: Search): StatementFilters {
+export function readFilters({ kind, from, to, each }: Search): StatementFilters {
   const known = MOVEMENT_KINDS.find((each) => each === kind)
   const [first, last] = isDay(from) && isDay(to) && to < from ? [to, from] : [from, to]
   return {
     ...(known !== undefined && { kind: known }),
     ...(isDay(first) && { from: first }),
     ...(isDay(last) && { to: last }),
+    ...(each === 'yes' && { each }),
   }
 }
 
-/** The API expects the day after the last one. */
+/** Days are those of the viewer's zone. */
 export const filterQuery = (
-  { kind, from, to }: StatementFilters,
+  { kind, each, ...days }: StatementFilters,
   zone: string,
 ): QueryOf<'GET /wallet/statement.csv'> => ({
   ...(kind !== undefined && { kind }),
-  ...(from !== undefined && { from }),
-  ...(to !== undefined && { to: addDays(to, 1) }),
-  ...((from !== undefined || to !== undefined) && { zone }),
+  ...rangeOfDays(days, zone),
+  ...(each === undefined && { by: 'day', zone }),
 })

@@ -1,22 +1,28 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { HandCoins, Hourglass, Ticket } from 'lucide-react'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { CreditCard, HandCoins, Hourglass, ReceiptText, Ticket } from 'lucide-react'
 import { useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useWallet } from '../../queries/account.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Explained, Page, PageHeader, StatTile } from '../../ui/layout.tsx'
+import { useCard } from '../../queries/payments.ts'
+import { useMay } from '../../queries/session.ts'
+import { ReturnedNote } from '../../shell/ReturnedNote.tsx'
+import { Button, buttonClass } from '../../ui/Button.tsx'
+import { Explained, Page, PageHeader, StatRow, StatTile } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { Money, MoneyText, Time } from '../../ui/values.tsx'
+import { AddFundsDialog, CardPanels } from './CardPanels.tsx'
 import { StatementPanel } from './StatementPanel.tsx'
 import { RedeemDialog, RequestFundsDialog } from './wallet-dialogs.tsx'
 
 export function WalletPage() {
-  const { shell, wallet } = useMessages()
+  const { shell, wallet, payments } = useMessages()
   const query = useWallet()
+  const { data: card } = useCard()
   const { open, setOpen, close } = useFunding()
   const asked = query.data?.asked ?? null
-  const redeem = (
+  const mayPay = useMay()('owner')
+  const redeem = mayPay && (
     <Button tone="primary" onClick={() => setOpen('redeem')}>
       <Ticket aria-hidden="true" />
       {wallet.redeem}
@@ -29,22 +35,35 @@ export function WalletPage() {
         about={wallet.about}
         actions={
           <>
-            {asked === null && (
+            <Link to="/invoice" className={buttonClass('plain')}>
+              <ReceiptText aria-hidden="true" />
+              {shell.pageTitles.invoice}
+            </Link>
+            {asked === null && mayPay && (
               <Button onClick={() => setOpen('ask')}>
                 <HandCoins aria-hidden="true" />
                 {wallet.ask}
               </Button>
             )}
             {redeem}
+            {card?.enabled === true && mayPay && (
+              <Button tone="primary" onClick={() => setOpen('add')}>
+                <CreditCard aria-hidden="true" />
+                {payments.add}
+              </Button>
+            )}
           </>
         }
       />
+      <ReturnedNote page="/wallet" />
       <WalletTiles query={query} />
-      {asked !== null && <FundingRequestNote asked={asked} onChange={() => setOpen('ask')} />}
+      {asked !== null && <FundingRequestNote asked={asked} onChange={mayPay ? () => setOpen('ask') : undefined} />}
       <WalletExplained />
+      {card?.enabled === true && <CardPanels card={card} mayPay={mayPay} />}
       <StatementPanel fill={redeem} />
-      {open === 'redeem' && <RedeemDialog onClose={close} />}
-      {open === 'ask' && query.data !== undefined && (
+      {mayPay && open === 'add' && card !== undefined && <AddFundsDialog card={card} onClose={close} />}
+      {mayPay && open === 'redeem' && <RedeemDialog onClose={close} />}
+      {mayPay && open === 'ask' && query.data !== undefined && (
         <RequestFundsDialog asked={asked} onClose={close} onRedeem={() => setOpen('redeem')} />
       )}
     </Page>
@@ -55,7 +74,7 @@ export function WalletPage() {
 function useFunding() {
   const navigate = useNavigate()
   const { ask } = useSearch({ strict: false })
-  const [open, setOpen] = useState<'redeem' | 'ask' | undefined>(ask === undefined ? undefined : 'ask')
+  const [open, setOpen] = useState<'redeem' | 'ask' | 'add' | undefined>(ask === undefined ? undefined : 'ask')
   const close = () => {
     setOpen(undefined)
     if (ask !== undefined) void navigate({ to: '/wallet', search: {}, replace: true })
@@ -69,7 +88,7 @@ function WalletTiles({ query }: { query: ReturnType<typeof useWallet> }) {
   return (
     <QueryView query={query} lines={3}>
       {({ balance, held, available, running }) => (
-        <div className="grid gap-3 sm:grid-cols-3">
+        <StatRow>
           <StatTile label={wallet.available} value={<Money amount={available} />} note={wallet.availableNote} />
           <StatTile
             label={wallet.held}
@@ -77,7 +96,7 @@ function WalletTiles({ query }: { query: ReturnType<typeof useWallet> }) {
             note={running === 0 ? wallet.heldNothing : formats.plural(running, wallet.heldBy)}
           />
           <StatTile label={wallet.balance} value={<Money amount={balance} />} note={wallet.balanceNote} />
-        </div>
+        </StatRow>
       )}
     </QueryView>
   )
@@ -85,7 +104,7 @@ function WalletTiles({ query }: { query: ReturnType<typeof useWallet> }) {
 
 interface FundingRequestNoteProps {
   readonly asked: NonNullable<AnswerOf<'GET /wallet'>['asked']>
-  readonly onChange: () => void
+  readonly onChange: (() => void) | undefined
 }
 
 function FundingRequestNote({ asked, onChange }: FundingRequestNoteProps) {
@@ -103,7 +122,7 @@ function FundingRequestNote({ asked, onChange }: FundingRequestNoteProps) {
         </p>
         {asked.note !== '' && <p className="text-sm wrap-anywhere whitespace-pre-line text-soft">“{asked.note}”</p>}
       </div>
-      <Button onClick={onChange}>{wallet.askChange}</Button>
+      {onChange !== undefined && <Button onClick={onChange}>{wallet.askChange}</Button>}
     </section>
   )
 }

@@ -3,7 +3,18 @@ import { type KeyboardEvent, type PointerEvent, type RefObject, useId, useLayout
 import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { Button } from '../Button.tsx'
 import { type ChartData, type Series, seriesPattern } from './chart-data.ts'
-import { ChartTable, Frame, HEIGHT, Legend, Patterns, type Plot, planPlot, Readout } from './chart-parts.tsx'
+import {
+  ChartTable,
+  Frame,
+  HEIGHT,
+  Legend,
+  Patterns,
+  type Plot,
+  planPlot,
+  Readout,
+  SERIES_LABEL_WIDTH,
+  SeriesLabels,
+} from './chart-parts.tsx'
 import { niceTicks } from './nice-ticks.ts'
 
 const GAP = 0.26
@@ -11,7 +22,7 @@ const BAR_MAX = 44
 
 interface StackedBarsProps {
   readonly data: ChartData
-  /** The total of each step as a line. It stays when series are hidden. */
+  /** The total of each step, drawn as a line while series are hidden. */
   readonly whole?: readonly number[]
   /** Called on a click on a segment. Keyboard users need another control for it. */
   readonly onPick?: ((series: string) => void) | undefined
@@ -21,6 +32,8 @@ interface StackedBarsProps {
 type Placed = Series & { readonly place: number }
 
 const TICKS = 4
+/** A narrower chart has only its legend. */
+const LABELLED_FROM_WIDTH = 560
 
 export function StackedBars({ data, whole = [], onPick }: StackedBarsProps) {
   const { charts } = useMessages()
@@ -70,7 +83,9 @@ function Picture({ data, whole, onPick, hidden, chart }: PictureProps) {
   const shown = data.series.map((series, place) => ({ ...series, place })).filter(({ id }) => !hidden.has(id))
   const sums = steps.map((_, step) => shown.reduce((sum, each) => sum + (each.values[step] ?? 0), 0))
   const most = Math.max(0, ...whole, ...sums)
-  const plot = planPlot(width, steps.length, niceTicks(most, TICKS, unit), tick)
+  const isLabelled = most > 0 && shown.length > 1 && width >= LABELLED_FROM_WIDTH
+  const plotWidth = isLabelled ? width - SERIES_LABEL_WIDTH : width
+  const plot = planPlot(plotWidth, steps.length, niceTicks(most, TICKS, unit), tick)
   const point = (event: PointerEvent) => {
     const inside = event.clientX - event.currentTarget.getBoundingClientRect().left - plot.left
     const step = Math.floor(inside / plot.bandWidth)
@@ -110,7 +125,8 @@ function Picture({ data, whole, onPick, hidden, chart }: PictureProps) {
             {steps.map((step, index) => (
               <Stack key={step.id} plot={plot} shown={shown} chart={chart} step={index} onPick={onPick} />
             ))}
-            <TotalLine plot={plot} values={whole} />
+            {hidden.size > 0 && <TotalLine plot={plot} values={whole} />}
+            {isLabelled && <SeriesLabels plot={plot} shown={shown} sums={sums} />}
           </Frame>
         </svg>
       </div>

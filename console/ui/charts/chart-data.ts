@@ -36,6 +36,32 @@ export const seriesColour = (index: number): string => `var(--series-${(index % 
 
 export const seriesPattern = (chart: string, index: number): string => `${chart}-pattern-${index % COLOURS}`
 
+interface LabelScale {
+  readonly y: (value: number) => number
+  readonly gap: number
+  readonly top: number
+}
+
+/** The height of each label beside its part of a stacked bar, at least `gap` apart; undefined for a part of nothing. */
+export function placeLabels(values: readonly number[], { y, gap, top }: LabelScale): (number | undefined)[] {
+  let below = 0
+  let last = y(0) + gap
+  const placed = values.map((value) => {
+    if (value <= 0) return undefined
+    const middle = y(below + value / 2)
+    below += value
+    last = Math.min(middle, last - gap)
+    return last
+  })
+  // Those that were pushed over the top come down again, and push others.
+  let ceiling = top
+  return placed.reduceRight<(number | undefined)[]>((moved, at) => {
+    const to = at === undefined ? undefined : Math.max(at, ceiling)
+    if (to !== undefined) ceiling = to + gap
+    return [to, ...moved]
+  }, [])
+}
+
 interface Drawn<Part> {
   readonly caption: string
   readonly steps: readonly ChartStep[]

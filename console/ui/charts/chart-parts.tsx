@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { cx } from '../../lib/cx.ts'
 import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { Scrolled } from '../layout.tsx'
-import { type ChartData, type ChartStep, type Series, seriesColour, seriesPattern } from './chart-data.ts'
+import { type ChartData, type ChartStep, placeLabels, type Series, seriesColour, seriesPattern } from './chart-data.ts'
 import { labelStride } from './nice-ticks.ts'
 
 export const HEIGHT = 220
@@ -80,6 +80,37 @@ export function Frame({ plot, steps, tick, children }: FrameProps) {
   )
 }
 
+/** What the names of the series take at the right of the bars. */
+export const SERIES_LABEL_WIDTH = 116
+const LABEL_GAP = 14
+const NAME_LENGTH_MAX = 15
+
+interface SeriesLabelsProps {
+  readonly plot: Plot
+  readonly shown: readonly (Series & { readonly place: number })[]
+  readonly sums: readonly number[]
+}
+
+/** The name of each series beside its part of the last bar that is not empty. */
+export function SeriesLabels({ plot, shown, sums }: SeriesLabelsProps) {
+  const step = sums.findLastIndex((sum) => sum > 0)
+  const values = shown.map((series) => series.values[step] ?? 0)
+  const labels = placeLabels(values, { y: plot.y, gap: LABEL_GAP, top: LABEL_GAP })
+  const x = plot.left + plot.width + 10
+  return shown.map(({ id, name, place }, index) => {
+    const y = labels[index]
+    if (y === undefined) return null
+    return (
+      <g key={id} transform={`translate(${x} ${y})`} className="text-[11px]" pointerEvents="none">
+        <rect y="-4" width="8" height="8" rx="2" fill={seriesColour(place)} />
+        <text x="13" dy="0.34em" fill="var(--soft)">
+          {name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX - 1)}…` : name}
+        </text>
+      </g>
+    )
+  })
+}
+
 interface LegendProps {
   readonly chart: string
   readonly series: readonly Series[]
@@ -115,7 +146,7 @@ export function Legend({ chart, series, hidden, onToggle }: LegendProps) {
   )
 }
 
-/** One pattern per colour, so that colours are not the only difference. */
+/** One pattern per colour, shown where the system replaces colours (base.css). */
 const STROKES = [
   '',
   'M0 8L8 0M-2 2L2 -2M6 10L10 6',
@@ -139,7 +170,7 @@ export function Patterns({ chart, count }: { chart: string; count: number }) {
           patternUnits="userSpaceOnUse"
         >
           <rect width="8" height="8" fill={seriesColour(index)} />
-          {stroke !== '' && <path d={stroke} stroke="var(--surface)" strokeOpacity="0.42" strokeWidth="1.25" />}
+          {stroke !== '' && <path className="series-stroke" d={stroke} stroke="var(--surface)" strokeWidth="1.25" />}
         </pattern>
       ))}
     </defs>

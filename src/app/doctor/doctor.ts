@@ -1,6 +1,8 @@
 import type { DoctorReport, Place, Upstreams } from '../../cli/cli-services.ts'
+import type { Config } from '../../config/config.ts'
 import { type ConfigSources, loadConfig } from '../../config/load-config.ts'
 import { shortestPath } from '../../config/problem.ts'
+import type { StripeConfig } from '../../payments/provider.ts'
 import { examineConfig, examineProblems, examineVariables } from './examine-config.ts'
 import { examineFolder } from './examine-folder.ts'
 import { examinePorts, examineServer } from './examine-server.ts'
@@ -33,7 +35,8 @@ export async function examine(
   ]
   const skipped: string[] = []
   const data = outcome.kind === 'loaded' ? outcome.config.storage.data : outcome.data
-  const server = data === undefined ? undefined : await examineServer(data, version)
+  const accounts = outcome.kind === 'loaded' ? roleAccountsOf(outcome.config) : []
+  const server = data === undefined ? undefined : await examineServer(data, version, accounts)
   if (data !== undefined) looked.push(['data folder', data])
   if (server !== undefined) {
     findings.push(...server.findings)
@@ -72,9 +75,19 @@ export async function examine(
     looked.push(['PostgreSQL', seen.version ?? 'not reached'])
   }
   if (!online) skipped.push('Providers: not called. To send each a short request: millrace doctor --online')
-  else findings.push(...(await examineProviders(upstreams, place)))
+  else findings.push(...(await examineProviders(upstreams, place)), ...(await examinePayments(config.stripe)))
   return report(findings, looked, skipped)
 }
+
+async function examinePayments(stripe: StripeConfig | undefined): Promise<Found[]> {
+  if (stripe === undefined) return []
+  const { createStripe } = await import('../../payments/stripe.ts')
+  return (await createStripe(stripe).examine()).map((message) => found('card-payments-fail', message))
+}
+/** The accounts in which groups give roles. */
+const roleAccountsOf = ({ signIn: { providers, scimRoles } }: Config): string[] => [
+  ...new Set([...providers.flatMap(({ roles }) => roles), ...scimRoles].flatMap(({ account }) => account ?? [])),
+]
 
 /** One lane of each upstream: the faults of an upstream are those of all its lanes. */
 async function examineProviders(upstreams: DoctorServices['upstreams'], place: Place): Promise<Found[]> {

@@ -15,7 +15,11 @@ interface ServerSeen {
 }
 
 /** Looks for a server on the data folder, and asks it how it is. */
-export async function examineServer(data: string, version: string): Promise<ServerSeen> {
+export async function examineServer(
+  data: string,
+  version: string,
+  roleAccounts: readonly string[] = [],
+): Promise<ServerSeen> {
   const note = await readServerNote(data)
   if (note === undefined) return { pid: undefined, findings: [] }
   const reply = await sendToServer(note.socket, { version, operation: 'status', args: {} }, ANSWER_MS)
@@ -34,9 +38,19 @@ export async function examineServer(data: string, version: string): Promise<Serv
       if (answer.kind !== 'answered' || answer.outcome.kind !== 'done') {
         return { pid, findings: [unresponsive(pid, 'it cannot tell its status')] }
       }
-      return { pid, findings: examineStatus(answer.outcome.value as ServerStatus, version) }
+      const findings = examineStatus(answer.outcome.value as ServerStatus, version)
+      for (const account of roleAccounts)
+        if (await isUnknown(note.socket, version, account))
+          findings.push(found('role-account-unknown', `sign_in gives a role in ${account}, which is no account here.`))
+      return { pid, findings }
     }
   }
+}
+
+async function isUnknown(socket: string, version: string, account: string): Promise<boolean> {
+  const reply = await sendToServer(socket, { version, operation: 'accounts.show', args: { account } }, ANSWER_MS)
+  const outcome = reply.kind === 'reply' && reply.answer.kind === 'answered' ? reply.answer.outcome : undefined
+  return outcome?.kind === 'refused' && outcome.reason === 'account_not_found'
 }
 
 const unresponsive = (pid: number, reason: string): Found =>

@@ -332,6 +332,12 @@ const server = {
     why: 'It serves with the previous one, and would not start again.',
     cure: 'Correct the file: millrace check. The server then reloads it.',
   },
+  'role-account-unknown': {
+    severity: 'warning',
+    what: 'A group of sign_in gives a role in an account that the running server does not have.',
+    why: 'People of that group are refused, or get the role of another group.',
+    cure: 'Correct the account, or create it: millrace accounts create EMAIL',
+  },
   'ledger-unavailable': {
     severity: 'broken',
     what: 'The running server cannot write its ledger.',
@@ -367,6 +373,12 @@ const providers = {
     what: 'A provider does not answer a short request (only with --online).',
     why: 'Requests on this lane fail over to others, or fail.',
     cure: 'See what the provider says: millrace upstreams test',
+  },
+  'card-payments-fail': {
+    severity: 'broken',
+    what: 'Stripe does not answer, refuses the key, or does not have a price of payments.stripe (only with --online).',
+    why: 'Account owners cannot pay by card.',
+    cure: 'Correct the key or the price in payments.stripe.',
   },
 } as const satisfies Group
 

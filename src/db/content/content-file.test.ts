@@ -40,10 +40,10 @@ async function useEverything(): Promise<void> {
   await responses.begin(started('canary3', { parent: 'resp_canary2' }))
   await responses.end('resp_canary3', ACCOUNT, 'failed', json({ status: 'failed' }))
   await responses.begin(started('canary4'))
-  await responses.find(ACCOUNT, 'resp_canary1')
-  await responses.context(ACCOUNT, 'resp_canary2', 1_000_000)
-  await responses.items(ACCOUNT, ['msg_canary'], 1_000_000)
-  const events = await responses.events(ACCOUNT, 'resp_canary1', -1)
+  await responses.find({ account: ACCOUNT }, 'resp_canary1')
+  await responses.context({ account: ACCOUNT }, 'resp_canary2', 1_000_000)
+  await responses.items({ account: ACCOUNT }, ['msg_canary'], 1_000_000)
+  const events = await responses.events({ account: ACCOUNT }, 'resp_canary1', -1)
   if (events.kind === 'found') for await (const _ of events.frames);
   await responses.factsOf([ended('canary1').requestId])
 }
@@ -69,7 +69,7 @@ const KNOWN_SCANS = [
 
 it('is asked nothing that has to be searched for', async () => {
   await useEverything()
-  await bench.responses.remove(ACCOUNT, 'resp_canary2')
+  await bench.responses.remove({ account: ACCOUNT }, 'resp_canary2')
   await bench.responses.recover()
   bench.time = 5_000_000
   await bench.responses.sweep()
@@ -100,6 +100,8 @@ it('that was written before responses were stored is taken further', async () =>
     ...[
       ...['response_items', 'items', 'events', 'response_objects', 'responses', 'account_keys', 'state_size'],
       ...['usage', 'usage_series', 'usage_upto', 'refused_turns', 'refused_series', 'lockouts'],
+      ...['served', 'served_latency', 'served_lanes', 'served_lane_latency', 'served_models', 'served_upto'],
+      ...['conversations'],
       ...['owners', 'of_ledger'],
     ].map((table) => ({ sql: `DROP TABLE ${table}`, rows: [[]] })),
     { sql: "DELETE FROM migrations WHERE name >= '0002'", rows: [[]] },
@@ -116,5 +118,5 @@ it('that cannot be written or read is reported, and blocks nothing', async () =>
   await bench.responses.forget('resp_a', ACCOUNT)
   expect(await bench.responses.factsOf([ended('a').requestId])).toEqual(new Map())
   expect(bench.failures).toHaveLength(5)
-  await expect(bench.responses.find(ACCOUNT, 'resp_a')).rejects.toThrow(/closed/)
+  await expect(bench.responses.find({ account: ACCOUNT }, 'resp_a')).rejects.toThrow(/closed/)
 })

@@ -25,7 +25,7 @@ const frame = (sequence: number, delta: string): string =>
   `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', sequence_number: sequence, delta })}\n\n`
 
 const eventsOf = async (name: string, after: number): Promise<string> => {
-  const found = await bench.responses.events(ACCOUNT, `resp_${name}`, after)
+  const found = await bench.responses.events({ account: ACCOUNT }, `resp_${name}`, after)
   if (found.kind !== 'found') return found.kind === 'no-log' ? `no-log ${found.reason}` : found.kind
   const pieces: Buffer[] = []
   for await (const piece of found.frames) pieces.push(piece)
@@ -56,7 +56,7 @@ describe('a stream that came with a key', () => {
     )
     bench.time = 3000
     expect(await sent('b')).toBe(undefined)
-    await bench.responses.remove(ACCOUNT, 'resp_a')
+    await bench.responses.remove({ account: ACCOUNT }, 'resp_a')
     expect(await sent('a')).toBe(undefined)
   })
 
@@ -117,7 +117,7 @@ describe('the log of a stream', () => {
     const long = Buffer.from(frame(0, 'x'.repeat(1000)).repeat(EVENT_LOG_BYTES_MAX / 1000))
     expect(await stored('long', long)).toBe(true)
     expect(await eventsOf('long', 0)).toBe('no-log too-large')
-    expect((await bench.responses.find(ACCOUNT, 'resp_long'))?.status).toBe('completed')
+    expect((await bench.responses.find({ account: ACCOUNT }, 'resp_long'))?.status).toBe('completed')
     await bench.responses.begin(started('running'))
     expect(await eventsOf('running', 0)).toBe('not-finished')
     expect(await eventsOf('none', 0)).toBe('not-found')

@@ -6,6 +6,7 @@ import { quickCheck, wasLeftOpen } from '../sqlite/check-integrity.ts'
 import { type Migration, migrate } from '../sqlite/migrate.ts'
 import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../sqlite/worker-messages.ts'
+import { SERVED_SUMS } from './served-totals.ts'
 import { USAGE_SUMS } from './usage-totals.ts'
 
 /**
@@ -247,9 +248,138 @@ const sentStreamsMigration: Migration = {
   statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],
 }
 
+/** The person of the key that a response was requested with: a member reads only their own. */
+const personsMigration: Migration = {
+  name: '0008-persons-of-responses',
+  statements: ['ALTER TABLE responses ADD COLUMN person INTEGER'],
+}
+
+const SERVED = SERVED_SUMS.map((sum) => `${sum} INTEGER NOT NULL CHECK (${sum} >= 0)`).join(',\n      ')
+
+/**
+ * What the server has served, for its operators (served-totals.ts). It can be rebuilt from the receipts. `at` is the beginning
+ * of a quarter of an hour, a day or a month of UTC. Account 0 and an empty model stand for all of them.
+ */
+const servedMigration: Migration = {
+  name: '0009-served',
+  statements: [
+    `CREATE TABLE served (
+      level TEXT NOT NULL CHECK (level IN ('all', 'model', 'account')),
+      step TEXT NOT NULL CHECK (step IN ('quarter', 'day', 'month')),
+      at INTEGER NOT NULL,
+      account INTEGER NOT NULL,
+      model TEXT NOT NULL,
+      ${SERVED},
+      PRIMARY KEY (level, step, at, account, model)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE served_latency (
+      measure TEXT NOT NULL CHECK (measure IN ('first', 'total')),
+      step TEXT NOT NULL CHECK (step IN ('quarter', 'day', 'month')),
+      at INTEGER NOT NULL,
+      ms INTEGER NOT NULL,
+      requests INTEGER NOT NULL CHECK (requests >= 0),
+      PRIMARY KEY (measure, step, at, ms)
+    ) STRICT, WITHOUT ROWID`,
+    // Slots of five minutes, deleted after two days.
+    `CREATE TABLE served_lanes (
+      slot INTEGER NOT NULL,
+      lane TEXT NOT NULL,
+      succeeded INTEGER NOT NULL CHECK (succeeded >= 0),
+      failed INTEGER NOT NULL CHECK (failed >= 0),
+      failed_at INTEGER,
+      error TEXT,
+      status INTEGER,
+      PRIMARY KEY (slot, lane)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE served_lane_latency (
+      slot INTEGER NOT NULL,
+      lane TEXT NOT NULL,
+      ms INTEGER NOT NULL,
+      calls INTEGER NOT NULL CHECK (calls >= 0),
+      PRIMARY KEY (slot, lane, ms)
+    ) STRICT, WITHOUT ROWID`,
+    // As usage_upto, counted by itself.
+    `CREATE TABLE served_upto (
+      account INTEGER PRIMARY KEY,
+      movement INTEGER NOT NULL,
+      closed_at INTEGER NOT NULL
+    ) STRICT`,
+  ],
+}
+
+/** Series of usage by tag. SQLite cannot change a CHECK, so the table of series is rebuilt. */
+const tagSeriesMigration: Migration = {
+  name: '0010-tag-series',
+  statements: [
+    `CREATE TABLE new_usage_series (
+      series INTEGER PRIMARY KEY,
+      account INTEGER NOT NULL,
+      level TEXT NOT NULL CHECK (level IN
+        ('all', 'kind', 'model', 'kind+model', 'key', 'key+model', 'tag', 'kind+tag', 'key+tag')),
+      key INTEGER NOT NULL,
+      model TEXT NOT NULL,
+      kind TEXT NOT NULL CHECK (kind IN ('', 'wallet', 'builder')),
+      last_at INTEGER NOT NULL,
+      UNIQUE (account, level, key, model, kind)
+    ) STRICT`,
+    `INSERT INTO new_usage_series (series, account, level, key, model, kind, last_at)
+      SELECT series, account, level, key, model, kind, last_at FROM usage_series`,
+    'DROP TABLE usage_series',
+    'ALTER TABLE new_usage_series RENAME TO usage_series',
+  ],
+}
+
+/**
+ * Conversations of the playground, sealed with the keys of their accounts, which now also last as long as one of them. And how
+ * requests of each model ended and how quickly answers came, in quarters of an hour, deleted after two days.
+ */
+const conversationsMigration: Migration = {
+  name: '0011-conversations-and-model-speed',
+  statements: [
+    `CREATE TABLE conversations (
+      conversation INTEGER PRIMARY KEY,
+      account INTEGER NOT NULL,
+      person TEXT NOT NULL,
+      id TEXT NOT NULL,
+      saved_at INTEGER NOT NULL,
+      title BLOB NOT NULL,
+      encoding TEXT NOT NULL CHECK (encoding IN ('identity', 'deflate')),
+      raw_bytes INTEGER NOT NULL,
+      bytes INTEGER NOT NULL CHECK (bytes >= 0),
+      sealed BLOB NOT NULL,
+      UNIQUE (person, id)
+    ) STRICT`,
+    'CREATE INDEX conversations_of_account ON conversations (account)',
+    'DROP TRIGGER account_emptied',
+    ...['responses', 'conversations'].map(
+      (table) => `CREATE TRIGGER account_emptied_of_${table} AFTER DELETE ON ${table}
+        WHEN NOT EXISTS (SELECT 1 FROM responses WHERE account = OLD.account)
+          AND NOT EXISTS (SELECT 1 FROM conversations WHERE account = OLD.account) BEGIN
+        DELETE FROM account_keys WHERE account = OLD.account;
+      END`,
+    ),
+    `CREATE TABLE served_models (
+      slot INTEGER NOT NULL,
+      model TEXT NOT NULL,
+      measure TEXT NOT NULL CHECK (measure IN ('failed', 'first', 'rate')),
+      value INTEGER NOT NULL,
+      requests INTEGER NOT NULL CHECK (requests >= 0),
+      PRIMARY KEY (slot, model, measure, value)
+    ) STRICT, WITHOUT ROWID`,
+  ],
+}
+
 export const contentMigrations: readonly Migration[] = [
   ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
-  ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
+  ...[
+    refusedTurnsMigration,
+    ownersMigration,
+    sentStreamsMigration,
+    personsMigration,
+    servedMigration,
+    tagSeriesMigration,
+    conversationsMigration,
+  ],
 ]
 
 /** What everything that is kept in content.db takes. */

@@ -1,4 +1,5 @@
 import { isObject } from '../../lib/types.ts'
+import type { ReadScope } from '../../model/caller.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
@@ -66,26 +67,27 @@ interface Shown extends ResponseRow {
   readonly key: AccountKey
   /** The digest of its id. */
   readonly name: string
+  readonly scope: ReadScope
 }
 
 /** A damaged response is reported to the operator; its account finds none. */
 export function readResponses({ file, keys, keeps, now, onFailure }: ResponseServices) {
   const reportDamage = (account: AccountId) =>
     onFailure(new Error(`A stored response of account ${account} cannot be read`))
-  const findResponse = async (account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> => {
+  const findResponse = async (scope: ReadScope, id: string): Promise<Shown | 'none' | 'unreadable'> => {
     if (!keeps) return 'none'
-    const found = await keys.find(account)
+    const found = await keys.find(scope.account)
     if (found.kind !== 'found') return found.kind
     const name = digestId(found.key, 'response', id)
-    const row = await findShown(file, { owner: found.key.owner, id: name, now: now() })
-    return row === undefined ? 'none' : { ...row, key: found.key, name }
+    const row = await findShown(file, { owner: found.key.owner, id: name, person: scope.person, now: now() })
+    return row === undefined ? 'none' : { ...row, key: found.key, name, scope }
   }
   /** Whether a response that cannot be read still exists: else it was deleted meanwhile. */
-  const isThere = async ({ key, name }: Shown): Promise<boolean> =>
-    (await findShown(file, { owner: key.owner, id: name, now: now() })) !== undefined
+  const isThere = async ({ key, name, scope: { person } }: Shown): Promise<boolean> =>
+    (await findShown(file, { owner: key.owner, id: name, person, now: now() })) !== undefined
 
-  const readResponse = async (account: AccountId, id: string): Promise<FoundResponse | 'damaged' | undefined> => {
-    const shown = await findResponse(account, id)
+  const readResponse = async (scope: ReadScope, id: string): Promise<FoundResponse | 'damaged' | undefined> => {
+    const shown = await findResponse(scope, id)
     if (shown === 'none') return undefined
     if (shown === 'unreadable') return 'damaged'
     const { response, key, name, status } = shown
@@ -97,8 +99,8 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
     if (body !== undefined) return { status, body }
     return (await isThere(shown)) ? 'damaged' : undefined
   }
-  const readContext = async (account: AccountId, id: string, bytesMax: number): Promise<FoundContext> => {
-    const shown = await findResponse(account, id)
+  const readContext = async (scope: ReadScope, id: string, bytesMax: number): Promise<FoundContext> => {
+    const shown = await findResponse(scope, id)
     if (shown === 'none') return { kind: 'not-found' }
     if (shown === 'unreadable') return { kind: 'damaged' }
     const { status } = shown
@@ -114,30 +116,30 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
   }
 
   return {
-    async find(account: AccountId, id: string): Promise<FoundResponse | undefined> {
-      const found = await readResponse(account, id)
+    async find(scope: ReadScope, id: string): Promise<FoundResponse | undefined> {
+      const found = await readResponse(scope, id)
       if (found !== 'damaged') return found
-      reportDamage(account)
+      reportDamage(scope.account)
       return undefined
     },
     /**
      * All items before the input of a request that continues from this response, in order; too-large when they are more than
      * `bytesMax` together.
      */
-    async context(account: AccountId, id: string, bytesMax: number): Promise<FoundContext> {
-      const found = await readContext(account, id, bytesMax)
-      if (found.kind === 'damaged') reportDamage(account)
+    async context(scope: ReadScope, id: string, bytesMax: number): Promise<FoundContext> {
+      const found = await readContext(scope, id, bytesMax)
+      if (found.kind === 'damaged') reportDamage(scope.account)
       return found
     },
     /** Items of answers by their ids, as long as a readable response has them. */
-    async items(account: AccountId, ids: readonly string[], bytesMax: number): Promise<FoundItems> {
+    async items({ account, person }: ReadScope, ids: readonly string[], bytesMax: number): Promise<FoundItems> {
       const found = await keys.find(account)
       if (found.kind !== 'found' || !keeps) return { kind: 'found', items: new Map() }
       const { key } = found
       const names = new Map([...new Set(ids)].map((id) => [digestId(key, 'item', id), id]))
       const rows: NamedItemRow[] = []
       for (const some of slicesOf([...names.keys()], QUERIED_AT_ONCE)) {
-        for (const row of await listNamed(file, { owner: key.owner, ids: some, now: now() })) rows.push(row)
+        for (const row of await listNamed(file, { owner: key.owner, ids: some, person, now: now() })) rows.push(row)
       }
       if (rows.reduce((sum, row) => sum + row.raw_bytes, 0) > bytesMax) return { kind: 'too-large' }
       const opened = await openItems(file, key, rows)
@@ -148,8 +150,8 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
       }
       return { kind: 'found', items }
     },
-    async events(account: AccountId, id: string, startingAfter: number): Promise<FoundEvents> {
-      const shown = await findResponse(account, id)
+    async events(scope: ReadScope, id: string, startingAfter: number): Promise<FoundEvents> {
+      const shown = await findResponse(scope, id)
       if (typeof shown === 'string') return { kind: 'not-found' }
       if (shown.status === 'in_progress') return { kind: 'not-finished' }
       const size = shown.log === 'kept' ? await findLogSize(file, shown.response) : undefined

@@ -58,7 +58,7 @@ it('is asked nothing that has to be searched for', async () => {
       return file.all(sql, parameters)
     },
   }
-  await readRefusedBefore(watched, { account: 'acct_a', key: 'key_a', kind: 'wallet' }, [1, 2])
+  await readRefusedBefore(watched, { account: 'acct_a', keys: ['key_a', 'key_b'], kind: 'wallet' }, [1, 2])
   expect(steps.filter((step) => step.startsWith('SEARCH'))).toHaveLength(3)
   // The values of a list.
   expect(steps.filter((step) => /SCAN|AUTOMATIC/.test(step) && !step.includes('VIRTUAL TABLE INDEX'))).toEqual([])

@@ -73,7 +73,8 @@ export async function forgetRefusedTurns(file: SqlStore, before: number): Promis
 
 export interface RefusedFilter {
   readonly account: string
-  readonly key?: string | undefined
+  /** Ids of keys; all without it. */
+  readonly keys?: readonly string[] | undefined
   readonly kind?: KeyKind | undefined
 }
 
@@ -88,16 +89,16 @@ const BEFORE = `SELECT code, CAST(ends.value AS BIGINT) AS before, SUM(total) AS
   FROM refused_series CROSS JOIN json_each(?1) AS ends CROSS JOIN refused_turns
     ON refused_turns.series = refused_series.series AND refused_turns.quarter =
       (SELECT MAX(quarter) FROM refused_turns WHERE series = refused_series.series AND quarter < CAST(ends.value AS BIGINT))
-  WHERE account = ?2 AND refused_series.key = ?3 AND kind IN (SELECT value FROM json_each(?4))
+  WHERE account = ?2 AND refused_series.key IN (SELECT value FROM json_each(?3)) AND kind IN (SELECT value FROM json_each(?4))
   GROUP BY code, ends.value`
 
 const KINDS: readonly KeyKind[] = ['wallet', 'builder']
 
 export function readRefusedBefore(
   file: SqlStore,
-  { account, key = ANY_KEY, kind }: RefusedFilter,
+  { account, keys = [ANY_KEY], kind }: RefusedFilter,
   quarters: readonly number[],
 ): Promise<RefusedBefore[]> {
   const kinds = JSON.stringify(kind === undefined ? KINDS : [kind])
-  return file.all<RefusedBefore>(BEFORE, [JSON.stringify(quarters), account, key, kinds])
+  return file.all<RefusedBefore>(BEFORE, [JSON.stringify(quarters), account, JSON.stringify(keys), kinds])
 }

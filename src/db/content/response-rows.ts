@@ -18,11 +18,20 @@ interface Named {
   readonly id: string
 }
 
-const SHOWN = 'SELECT response, status, log FROM responses WHERE account = ? AND id = ? AND expires_at > ?'
+/** A response that is looked for, of any person or of one. */
+interface Sought extends Named {
+  readonly person?: number | undefined
+  readonly now: number
+}
+
+const OF_PERSON = 'COALESCE(person, 0) = COALESCE(CAST(? AS BIGINT), person, 0)'
+const IS_SOUGHT = `account = ? AND id = ? AND expires_at > ? AND ${OF_PERSON}`
+const soughtBy = ({ owner, id, now, person }: Sought) => [owner, id, now, person ?? null]
+
+const SHOWN = `SELECT response, status, log FROM responses WHERE ${IS_SOUGHT}`
 
 /** A response that is neither expired nor deleted. */
-export const findShown = (file: SqlStore, { owner, id, now }: Named & { readonly now: number }) =>
-  findRow<ResponseRow>(file, SHOWN, owner, id, now)
+export const findShown = (file: SqlStore, sought: Sought) => findRow<ResponseRow>(file, SHOWN, ...soughtBy(sought))
 
 export const findObject = (file: SqlStore, response: number) => findRow<SealedPart>(file, READ_OBJECT, response)
 
@@ -114,15 +123,15 @@ const NAMED = `SELECT i.id AS id, i.item AS item, i.bytes AS bytes, i.raw_bytes 
   CROSS JOIN items i ON i.account = ? AND i.id = list.value
   WHERE EXISTS (
     SELECT 1 FROM response_items l CROSS JOIN responses r ON r.response = l.response
-    WHERE l.item = i.item AND r.expires_at > ?
+    WHERE l.item = i.item AND r.expires_at > ? AND ${OF_PERSON}
   )
   ORDER BY i.item`
 
 /** Items by the digests of their ids, as long as a response that is not expired has them. */
 export const listNamed = (
   file: SqlStore,
-  { owner, ids, now }: { owner: OwnerRow; ids: readonly string[]; now: number },
-) => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now])
+  { owner, ids, now, person }: Omit<Sought, 'id'> & { readonly ids: readonly string[] },
+) => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now, person ?? null])
 
 /** The list in slices, each for one query. */
 export const slicesOf = <Entry>(list: readonly Entry[], size: number): Entry[][] =>
@@ -216,8 +225,8 @@ const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
 const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
 
 /** Hides a response. The sweep deletes it once it has no children. False when there was none to hide. */
-export const hideResponse = async (file: SqlStore, { owner, id, now }: Named & { readonly now: number }) =>
-  (await changeRows(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [owner, id, now])) > 0
+export const hideResponse = async (file: SqlStore, sought: Sought) =>
+  (await changeRows(file, `${NOT_SHOWN} WHERE ${IS_SOUGHT}`, soughtBy(sought))) > 0
 
 /** Hides a response, and drops the ending that recovery would charge from. */
 export const disownResponse = (file: SqlStore, { owner, id }: Named) =>

@@ -27,7 +27,7 @@ const large = (name: string, expiresAt: number, parent?: string) =>
   bench.responses.finish(ended(name, { input: [noise(4000)], output: [], expiresAt, parent }))
 const twice = (name: string) =>
   bench.responses.finish(ended(name, { input: [noise(8000)], output: [], expiresAt: 9000 }))
-const isThere = async (name: string) => (await bench.responses.find(ACCOUNT, `resp_${name}`)) !== undefined
+const isThere = async (name: string) => (await bench.responses.find({ account: ACCOUNT }, `resp_${name}`)) !== undefined
 const there = async (...names: string[]) => {
   const found = await Promise.all(names.map(isThere))
   return names.filter((_, at) => found[at])
@@ -66,7 +66,7 @@ describe('the room for responses', () => {
     expect(await there('old1', 'old2', 'new1', 'new2', 'x')).toEqual(['old1', 'new1', 'new2', 'x'])
     expect(await large('y', 9000)).toBe(true)
     expect(await there('old1', 'new1', 'new2', 'x', 'y')).toEqual(['new1', 'new2', 'x', 'y'])
-    const chain = await bench.responses.context(ACCOUNT, 'resp_new2', 1_000_000)
+    const chain = await bench.responses.context({ account: ACCOUNT }, 'resp_new2', 1_000_000)
     expect(chain.kind === 'found' && chain.items.length).toBe(2)
   })
 
@@ -109,8 +109,11 @@ describe('the room for responses', () => {
     expect(await bench.responses.begin(started('b'))).toBe(false)
     expect(await large('c', 2000)).toBe(false)
     expect(await there('a')).toEqual([])
-    expect(await bench.responses.items(ACCOUNT, ['msg_a'], 1000)).toEqual({ kind: 'found', items: new Map() })
-    expect(await bench.responses.remove(ACCOUNT, 'resp_a')).toBe(false)
+    expect(await bench.responses.items({ account: ACCOUNT }, ['msg_a'], 1000)).toEqual({
+      kind: 'found',
+      items: new Map(),
+    })
+    expect(await bench.responses.remove({ account: ACCOUNT }, 'resp_a')).toBe(false)
     await bench.responses.sweep()
     expect(await bench.count('responses')).toBe(0)
     expect(bench.failures).toEqual([])
@@ -131,7 +134,7 @@ describe('the room for responses', () => {
       else if (action < 8) {
         done[(await bench.responses.begin(started(`${step}`, over))) ? 'begun' : 'refused'] += 1
         if (any(2) === 0) await bench.responses.finish(ended(`${step}`, over))
-      } else if (action === 8) done.removed += (await bench.responses.remove(account, recent())) ? 1 : 0
+      } else if (action === 8) done.removed += (await bench.responses.remove({ account }, recent())) ? 1 : 0
       else done.swept += await bench.responses.sweep()
       bench.time += any(60)
       if (step % 20 === 0) expect(await bench.sizeOfState(), `seed ${seed}, step ${step}`).toBe(await sumOfRows())

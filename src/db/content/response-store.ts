@@ -147,6 +147,7 @@ export interface ResponseWrite {
         readonly createdAt: number
         readonly expiresAt: number
         readonly parent: string | undefined
+        readonly person: number | undefined
       }
     | undefined
   readonly status: ResponseStatus
@@ -186,8 +187,9 @@ const bytesOfWrite = (write: ResponseWrite): number =>
 const RESPONSE = '(SELECT response FROM responses WHERE account = ?1 AND id = ?2)'
 
 const INSERT = `INSERT INTO responses
-  (account, id, request_id, created_at, expires_at, status, parent, items, item_bytes, log, bytes, facts, as_sent)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, (SELECT response FROM responses WHERE account = ?1 AND id = ?7), ?8, ?9, ?10, ?11, ?12, ?13
+  (account, id, request_id, created_at, expires_at, status, parent, items, item_bytes, log, bytes, facts, as_sent, person)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, (SELECT response FROM responses WHERE account = ?1 AND id = ?7), ?8, ?9, ?10, ?11, ?12, ?13,
+    CAST(?14 AS BIGINT)
   WHERE ?7 IS NULL OR EXISTS (SELECT 1 FROM responses WHERE account = ?1 AND id = ?7)`
 const UPDATE = `UPDATE responses SET status = ?3, items = ?4, item_bytes = ?5, log = ?6, bytes = ?7, facts = ?8, as_sent = ?9
   WHERE account = ?1 AND id = ?2 AND status = 'in_progress'`
@@ -232,8 +234,8 @@ const stateRow = (write: ResponseWrite): SqlValue[] => [
 function insertRow(write: ResponseWrite): SqlValue[] {
   const { fresh, status } = write
   if (fresh === undefined) throw new Error('A change without creation facts cannot create a response')
-  const { requestId, createdAt, expiresAt, parent = null } = fresh
-  return [...whose(write), requestId, createdAt, expiresAt, status, parent, ...stateRow(write)]
+  const { requestId, createdAt, expiresAt, parent = null, person = null } = fresh
+  return [...whose(write), requestId, createdAt, expiresAt, status, parent, ...stateRow(write), person]
 }
 
 const updateRow = (write: ResponseWrite): SqlValue[] => [...whose(write), write.status, ...stateRow(write)]

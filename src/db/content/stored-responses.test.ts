@@ -33,21 +33,21 @@ afterEach(async () => {
 const keep = async (...[name, over]: Parameters<typeof ended>) => {
   expect(await bench.responses.finish(ended(name, over)), name).toBe(true)
 }
-const context = (name: string, account = ACCOUNT) => bench.responses.context(account, `resp_${name}`, 32 * MiB)
+const context = (name: string, account = ACCOUNT) => bench.responses.context({ account }, `resp_${name}`, 32 * MiB)
 const found = async (name: string): Promise<string[]> => {
   const answer = await context(name)
   if (answer.kind !== 'found') throw new Error(`${name}: ${answer.kind}`)
   return textsOf(answer.items)
 }
 const itemsOf = async (ids: readonly string[], account = ACCOUNT) => {
-  const answer = await bench.responses.items(account, ids, 32 * MiB)
+  const answer = await bench.responses.items({ account }, ids, 32 * MiB)
   return answer.kind === 'found' ? [...answer.items.keys()] : answer.kind
 }
 
 describe('a stored response', () => {
   it('is found with its output in it, and is the context of the next one', async () => {
     await keep('a')
-    const response = await bench.responses.find(ACCOUNT, 'resp_a')
+    const response = await bench.responses.find({ account: ACCOUNT }, 'resp_a')
     expect(response?.status).toBe('completed')
     expect(JSON.parse(String(response?.body))).toEqual({
       ...{ id: 'resp_a', object: 'response', status: 'completed', model: 'm' },
@@ -59,10 +59,10 @@ describe('a stored response', () => {
 
   it('is a running one until it has ended, and its beginning is not lost to it', async () => {
     expect(await bench.responses.begin(started('a'))).toBe(true)
-    expect((await bench.responses.find(ACCOUNT, 'resp_a'))?.status).toBe('in_progress')
+    expect((await bench.responses.find({ account: ACCOUNT }, 'resp_a'))?.status).toBe('in_progress')
     expect(await context('a')).toEqual({ kind: 'not-finished', status: 'in_progress' })
     await keep('a', { status: 'incomplete' })
-    expect((await bench.responses.find(ACCOUNT, 'resp_a'))?.status).toBe('incomplete')
+    expect((await bench.responses.find({ account: ACCOUNT }, 'resp_a'))?.status).toBe('incomplete')
     expect(await found('a')).toHaveLength(2)
     expect(await bench.count('responses')).toBe(1)
   })
@@ -71,7 +71,7 @@ describe('a stored response', () => {
     await bench.responses.begin(started('a'))
     await bench.responses.end('resp_a', ACCOUNT, 'cancelled', json({ status: 'cancelled', output: [] }))
     expect(await bench.responses.finish(ended('a'))).toBe(false)
-    expect((await bench.responses.find(ACCOUNT, 'resp_a'))?.status).toBe('cancelled')
+    expect((await bench.responses.find({ account: ACCOUNT }, 'resp_a'))?.status).toBe('cancelled')
     expect(await context('a')).toEqual({ kind: 'not-finished', status: 'cancelled' })
     expect(await bench.count('items')).toBe(0)
     await bench.responses.end('resp_never', ACCOUNT, 'failed', json({ status: 'failed' }))
@@ -83,7 +83,7 @@ describe('a stored response', () => {
     const sent = json({ id: 'msg_own', type: 'message', role: 'user', content: 'x' })
     await keep('a', { input: [sent], output: [answered('msg_1', 'x'), answered('msg_2', 'y'), json(['no item'])] })
     expect(await itemsOf(['msg_2', 'msg_own', 'msg_1', 'msg_1', 'msg_none', ''])).toEqual(['msg_1', 'msg_2'])
-    expect(await bench.responses.items(ACCOUNT, ['msg_1', 'msg_2'], 100)).toEqual({ kind: 'too-large' })
+    expect(await bench.responses.items({ account: ACCOUNT }, ['msg_1', 'msg_2'], 100)).toEqual({ kind: 'too-large' })
   })
 
   it('that a client has sent back before it was stored can be asked for all the same', async () => {
@@ -96,11 +96,11 @@ describe('a stored response', () => {
   it('belongs to its account', async () => {
     await keep('a')
     await keep('theirs', { account: STRANGER })
-    expect(await bench.responses.find(STRANGER, 'resp_a')).toBe(undefined)
+    expect(await bench.responses.find({ account: STRANGER }, 'resp_a')).toBe(undefined)
     expect(await context('a', STRANGER)).toEqual({ kind: 'not-found' })
     expect(await itemsOf(['msg_a'], STRANGER)).toEqual([])
-    expect(await bench.responses.events(STRANGER, 'resp_a', 0)).toEqual({ kind: 'not-found' })
-    expect(await bench.responses.remove(STRANGER, 'resp_a')).toBe(false)
+    expect(await bench.responses.events({ account: STRANGER }, 'resp_a', 0)).toEqual({ kind: 'not-found' })
+    expect(await bench.responses.remove({ account: STRANGER }, 'resp_a')).toBe(false)
     expect(await bench.responses.finish(ended('b', { account: STRANGER, parent: 'resp_a' }))).toBe(false)
     expect(await context('a', 'acct_nine' as AccountId)).toEqual({ kind: 'not-found' })
     expect(await found('a')).toHaveLength(2)
@@ -118,10 +118,10 @@ describe('a stored response', () => {
     await keep('b')
     await bench.responses.begin(started('c'))
     for (const name of ['a', 'c', 'none']) await bench.responses.forget(`resp_${name}`, ACCOUNT)
-    await bench.responses.remove(ACCOUNT, 'resp_b')
+    await bench.responses.remove({ account: ACCOUNT }, 'resp_b')
     const asked = ['req_a', 'req_b'] as RequestId[]
     expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', { facts: 'facts of b', isAsSent: false }]]))
-    expect(await bench.responses.find(ACCOUNT, 'resp_c')).toBe(undefined)
+    expect(await bench.responses.find({ account: ACCOUNT }, 'resp_c')).toBe(undefined)
     expect(await bench.responses.finish(ended('c'))).toBe(false)
     expect(await bench.responses.sweep()).toBe(3)
     expect(bench.failures).toEqual([])
@@ -135,7 +135,7 @@ describe('a stored response', () => {
     const large = json({ type: 'message', content: 'word '.repeat(400_000) })
     await keep('a', { input: [...items, large], output: [] })
     expect((await found('a')).join() === textsOf([...items, large]).join()).toBe(true)
-    expect(await bench.responses.context(ACCOUNT, 'resp_a', MiB)).toEqual({ kind: 'too-large' })
+    expect(await bench.responses.context({ account: ACCOUNT }, 'resp_a', MiB)).toEqual({ kind: 'too-large' })
     expect(await bench.responses.finish(ended('many', { input: Array(5001).fill(userMessage('x')) }))).toBe(false)
   })
 })
@@ -197,12 +197,12 @@ describe('a chain', () => {
 
   it('goes on when its beginning has expired or was deleted, which cannot be asked for any more', async () => {
     await grow(4, (at) => (at === 0 ? 2000 : EVER))
-    expect(await bench.responses.remove(ACCOUNT, 'resp_c2')).toBe(true)
-    expect(await bench.responses.remove(ACCOUNT, 'resp_c2')).toBe(false)
+    expect(await bench.responses.remove({ account: ACCOUNT }, 'resp_c2')).toBe(true)
+    expect(await bench.responses.remove({ account: ACCOUNT }, 'resp_c2')).toBe(false)
     bench.time = 2500
     expect(await bench.responses.sweep()).toBe(0)
     for (const name of ['c0', 'c2']) {
-      expect(await bench.responses.find(ACCOUNT, `resp_${name}`)).toBe(undefined)
+      expect(await bench.responses.find({ account: ACCOUNT }, `resp_${name}`)).toBe(undefined)
       expect(await context(name)).toEqual({ kind: 'not-found' })
       expect(await itemsOf([`msg_${name}`])).toEqual([])
     }
@@ -216,7 +216,7 @@ describe('a chain', () => {
     bench.time = 5000
     expect(await bench.responses.sweep()).toBe(149)
     expect(await found('beside')).toHaveLength(304)
-    expect(await bench.responses.remove(ACCOUNT, 'resp_beside')).toBe(true)
+    expect(await bench.responses.remove({ account: ACCOUNT }, 'resp_beside')).toBe(true)
     expect(await bench.responses.sweep()).toBe(152)
     expect(await bench.count('items')).toBe(0)
   })
@@ -224,7 +224,7 @@ describe('a chain', () => {
   it('is not built on what has gone: that would be a conversation without its beginning', async () => {
     await keep('a')
     await bench.responses.begin(started('pinned', { parent: 'resp_a' }))
-    await bench.responses.remove(ACCOUNT, 'resp_a')
+    await bench.responses.remove({ account: ACCOUNT }, 'resp_a')
     await bench.responses.sweep()
     await keep('pinned', { parent: 'resp_a' })
     expect(await found('pinned')).toHaveLength(4)
@@ -245,7 +245,7 @@ describe('what cannot be read', () => {
       { sql: 'UPDATE items SET sealed = zeroblob(60) WHERE id IS NOT NULL AND item = 2', rows: [[]] },
     ])
     expect(await context('a')).toEqual({ kind: 'damaged' })
-    expect(await bench.responses.find(ACCOUNT, 'resp_a')).toBe(undefined)
+    expect(await bench.responses.find({ account: ACCOUNT }, 'resp_a')).toBe(undefined)
     expect(await itemsOf(['msg_a', 'msg_b'])).toEqual(['msg_b'])
     expect(bench.failures).toHaveLength(2)
     expect(await found('b')).toHaveLength(2)
@@ -266,14 +266,14 @@ describe('what cannot be read', () => {
       ...swap('response_objects', 'response', 'encoding, raw_bytes, sealed'),
     ])
     expect(await context('a')).toEqual({ kind: 'damaged' })
-    expect(await bench.responses.find(ACCOUNT, 'resp_b')).toBe(undefined)
+    expect(await bench.responses.find({ account: ACCOUNT }, 'resp_b')).toBe(undefined)
   })
 
   it('because the ring is another one stays as it is, and is there again with the right one', async () => {
     await keep('a')
     await bench.reopen({ sealingKeys: [{ ...OTHER_RING_KEY, id: 'k1' }] })
     expect(await context('a')).toEqual({ kind: 'damaged' })
-    expect(await bench.responses.find(ACCOUNT, 'resp_a')).toBe(undefined)
+    expect(await bench.responses.find({ account: ACCOUNT }, 'resp_a')).toBe(undefined)
     expect(await bench.responses.finish(ended('b'))).toBe(false)
     expect(await itemsOf(['msg_a'])).toEqual([])
     await bench.reopen({ sealingKeys: [OTHER_RING_KEY] })
@@ -309,7 +309,7 @@ it('a response is stored once and said to be, while its database comes back, whe
   failing.push('before', 'after')
   expect(await responses.finish(ended('a'))).toBe(true)
   expect(failing).toEqual([])
-  expect((await responses.find(ACCOUNT, 'resp_a'))?.status).toBe('completed')
+  expect((await responses.find({ account: ACCOUNT }, 'resp_a'))?.status).toBe('completed')
   expect(await bench.count('responses')).toBe(1)
   expect(await responses.finish(ended('a'))).toBe(false)
   expect(bench.failures).toEqual([])
@@ -357,7 +357,7 @@ it('a process that died leaves what was running failed, and what had ended as it
   await bench.reopen()
   expect(await bench.responses.recover()).toBe(1)
   expect(await bench.responses.recover()).toBe(0)
-  const failed = JSON.parse(String((await bench.responses.find(ACCOUNT, 'resp_a'))?.body))
+  const failed = JSON.parse(String((await bench.responses.find({ account: ACCOUNT }, 'resp_a'))?.body))
   expect(failed).toMatchObject({ id: 'resp_a', status: 'failed', error: { code: 'server_error' }, output: [] })
   expect(await context('a')).toEqual({ kind: 'not-finished', status: 'failed' })
   expect(await bench.responses.finish(ended('a'))).toBe(false)
@@ -377,7 +377,7 @@ it('an account that was closed has no key, nothing that is shown, and nothing th
   const late = bench.responses.finish(ended('late'))
   await bench.responses.forgetAccount(ACCOUNT)
   expect(bench.rawBytes().includes(wrapped)).toBe(false)
-  expect(await bench.responses.find(ACCOUNT, 'resp_a3')).toBe(undefined)
+  expect(await bench.responses.find({ account: ACCOUNT }, 'resp_a3')).toBe(undefined)
   await late
   expect(await bench.responses.finish(ended('running'))).toBe(false)
   const newcomer = bench.responses.finish(ended('new', { account: 'acct_twelve' as AccountId }))
@@ -385,5 +385,5 @@ it('an account that was closed has no key, nothing that is shown, and nothing th
   expect(await newcomer).toBe(false)
   await bench.responses.sweep()
   expect(await bench.count('responses')).toBe(1)
-  expect((await bench.responses.find(STRANGER, 'resp_theirs'))?.status).toBe('completed')
+  expect((await bench.responses.find({ account: STRANGER }, 'resp_theirs'))?.status).toBe('completed')
 })

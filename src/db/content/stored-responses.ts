@@ -1,5 +1,6 @@
 import { createByteBudget } from '../../lib/bytes.ts'
 import { isObject } from '../../lib/types.ts'
+import type { ReadScope } from '../../model/caller.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { tryParse } from '../../protocols/json/bytes.ts'
 import { retryUnavailable, type SqlStore } from '../sql-store.ts'
@@ -35,6 +36,8 @@ import { inTime } from './write-queue.ts'
 export interface StartedResponse {
   readonly id: string
   readonly account: AccountId
+  /** The person of the key that it was requested with. */
+  readonly person?: number | undefined
   readonly requestId: RequestId
   readonly createdAt: number
   readonly expiresAt: number
@@ -112,10 +115,10 @@ function deleteResponses({ file, keys, store, ...services }: ResponseServices) {
       await store.inTurn(work).catch(services.onFailure)
     },
     /** Deletes a response for its account; responses that continue it stay. False when there is none. */
-    remove: (account: AccountId, id: string): Promise<boolean> =>
+    remove: ({ account, person }: ReadScope, id: string): Promise<boolean> =>
       store.inTurn(async () => {
         const name = services.keeps ? await nameOf(account, id) : undefined
-        return name !== undefined && hideResponse(file, { ...name, now: services.now() })
+        return name !== undefined && hideResponse(file, { ...name, person, now: services.now() })
       }),
     /** Called at start: fails what a dead process left running. Returns how many. */
     recover: () => store.inTurn(() => failRunning(file)),
@@ -215,8 +218,8 @@ const NOTHING = {
   segments: [],
 } as const
 
-const freshOf = (key: AccountKey, { requestId, createdAt, expiresAt, parent }: StartedResponse) => ({
-  ...{ requestId, createdAt, expiresAt },
+const freshOf = (key: AccountKey, { requestId, createdAt, expiresAt, parent, person }: StartedResponse) => ({
+  ...{ requestId, createdAt, expiresAt, person },
   parent: parent === undefined ? undefined : digestId(key, 'response', parent),
 })
 

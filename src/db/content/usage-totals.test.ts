@@ -9,7 +9,6 @@ import {
   addUsage,
   type ClosedUsage,
   findCountedUpTo,
-  findSeries,
   forgetUsage,
   lastUsedOf,
   listCountedUpTo,
@@ -45,7 +44,7 @@ const add = (from: number, to: number, ...usage: ClosedUsage[]) => {
 }
 
 async function requestsBefore(...quarters: number[]): Promise<number[]> {
-  const whole = await findSeries(file, { account: ACCOUNT, level: 'all' })
+  const [whole] = await listSeries(file, { account: ACCOUNT, level: 'all' }, ALL)
   const rows = await readUsageBefore(file, [whole!.series], quarters)
   return quarters.map((quarter) => rows.find(({ before }) => before === quarter)?.requests ?? 0)
 }
@@ -97,7 +96,7 @@ it('adds to every later quarter what closed before it, should a clock ever have 
 it('refuses an amount that no number could hold rather than round it', async () => {
   await expect(add(0, 1, closed(10, { wallet_nano: 2n ** 63n }))).rejects.toThrow()
   await add(0, 1, closed(10))
-  const whole = await findSeries(file, { account: ACCOUNT, level: 'all' })
+  const [whole] = await listSeries(file, { account: ACCOUNT, level: 'all' }, ALL)
   expect((await readUsageBefore(file, [whole!.series], [99]))[0]?.wallet_nano).toBe(2n ** 60n)
 })
 
@@ -150,8 +149,8 @@ it('is asked nothing that has to be searched for', async () => {
   await listCountedUpTo(watched, { after: 0, limit: 2 })
   await readUsageBefore(watched, [1, 2], [3, 4])
   await lastUsedOf(watched, ACCOUNT, [1])
-  await findSeries(watched, { account: ACCOUNT, level: 'key+model', key: 1, model: 'demo', kind: 'wallet' })
-  await listSeries(watched, { account: ACCOUNT, level: 'key+model', key: 1 }, ALL)
+  await listSeries(watched, { account: ACCOUNT, level: 'key+model', keys: [1, 2], model: 'demo', kind: 'wallet' }, ALL)
+  await listSeries(watched, { account: ACCOUNT, level: 'key+model', keys: [1] }, ALL)
   await listSeries(watched, { account: ACCOUNT, level: 'model' }, ALL)
   expect(searched).toEqual([])
 })

@@ -8,22 +8,29 @@ interface SeriesName {
   readonly level: UsageLevel
   /** 0: any. */
   readonly key: number
-  /** Empty: any. */
+  /** Empty: any. Of the levels with tags a tag (`repo:millrace`), those beyond what is counted (`repo:`), or all of a name (`repo`). */
   readonly model: string
   readonly kind: KeyKind | ''
 }
 
-type UsageLevel = 'all' | 'kind' | 'model' | 'kind+model' | 'key' | 'key+model'
+type UsageLevel = 'all' | 'kind' | 'model' | 'kind+model' | 'key' | 'key+model' | TagLevel
+type TagLevel = 'tag' | 'kind+tag' | 'key+tag'
 
 /** Every series that a request with these counts in. */
 export const seriesOf = (of: {
   readonly key: number
   readonly model: string
   readonly kind: KeyKind
+  readonly counted?: readonly string[]
 }): SeriesName[] => {
   const all = { key: 0, model: '', kind: '' } as const
-  const { key, model, kind } = of
+  const { key, model, kind, counted = [] } = of
   return [
+    ...counted.flatMap((tag): SeriesName[] => [
+      { ...all, level: 'tag', model: tag },
+      { ...all, level: 'kind+tag', kind, model: tag },
+      { level: 'key+tag', key, kind, model: tag },
+    ]),
     { ...all, level: 'all' },
     { ...all, level: 'kind', kind },
     { ...all, level: 'model', model },
@@ -34,7 +41,9 @@ export const seriesOf = (of: {
 }
 
 /** The level whose series distinguish what is filtered by. A key implies its kind. */
-export function levelOf({ key, model, kind }: { key: boolean; model: boolean; kind: boolean }): UsageLevel {
+export function levelOf(by: { key: boolean; model: boolean; kind: boolean; tag?: boolean }): UsageLevel {
+  const { key, model, kind, tag = false } = by
+  if (tag) return key ? 'key+tag' : kind ? 'kind+tag' : 'tag'
   if (key) return model ? 'key+model' : 'key'
   if (kind) return model ? 'kind+model' : 'kind'
   return model ? 'model' : 'all'
@@ -51,7 +60,7 @@ export const USAGE_SUMS = [...USAGE_COUNTS, ...USAGE_AMOUNTS]
 export type UsageSums = Readonly<Record<(typeof USAGE_COUNTS)[number], number>> &
   Readonly<Record<(typeof USAGE_AMOUNTS)[number], bigint>>
 
-/** Receipts of one account, key and model that closed in one quarter of an hour. */
+/** Receipts of one account, key, model and set of tags that closed in one quarter of an hour. */
 export interface ClosedUsage extends UsageSums {
   readonly account: AccountId
   /** Quarters since 1970. */
@@ -59,6 +68,8 @@ export interface ClosedUsage extends UsageSums {
   readonly key: number
   readonly model: string
   readonly kind: KeyKind
+  /** As the receipt has them. */
+  readonly tags?: string | null
   readonly last_at: number
 }
 
@@ -74,7 +85,7 @@ interface SeriesUsage {
 }
 
 /** Every request counts in one series of each level. */
-function sumBySeries(closed: readonly ClosedUsage[]): SeriesUsage[] {
+function sumBySeries(closed: readonly (ClosedUsage & { readonly counted?: readonly string[] })[]): SeriesUsage[] {
   const all = new Map<string, SeriesUsage>()
   for (const usage of [...closed].sort((first, second) => first.quarter - second.quarter)) {
     const { account, quarter, last_at } = usage
@@ -95,6 +106,60 @@ function sumBySeries(closed: readonly ClosedUsage[]): SeriesUsage[] {
 const addSums = (first: Sums, second: Sums): Sums =>
   // Each place has the same type in both.
   first.map((sum, index) => ((sum as number) + (second[index] as number)) as number)
+
+/** Tags of an account that begin to be counted in one day of UTC. What has been counted before goes on. */
+export const NEW_TAGS_A_DAY = 500
+const QUARTERS_A_DAY = 96
+
+const FIND_TAGS = `SELECT owners.id AS account, usage_series.model AS tag FROM json_each(?) AS list
+  CROSS JOIN owners ON owners.id = list.value ->> 0
+  CROSS JOIN usage_series ON account = owners.owner AND level = 'tag' AND usage_series.key = 0 AND model = list.value ->> 1 AND kind = ''`
+const COUNT_TAGS = `SELECT COUNT(*) AS tags FROM (SELECT 1 FROM usage_series
+  WHERE account = ${OWNER_OF('?')} AND level = 'tag' AND last_at >= ? AND instr(model, ':') BETWEEN 1 AND length(model) - 1 LIMIT ${NEW_TAGS_A_DAY}) AS used`
+
+/**
+ * Names the series of each receipt's tags. Clients choose their tags, so each account has a bound: beyond it a new value counts among the
+ * others of its name, and a new name is not counted.
+ */
+async function withCountedTags(file: SqlStore, closed: readonly ClosedUsage[]) {
+  if (!closed.some(({ tags }) => tags != null)) return closed
+  const read = [...closed]
+    .sort((first, second) => first.quarter - second.quarter)
+    .map((usage) => ({ usage, tags: usage.tags == null ? [] : (JSON.parse(usage.tags) as string[]) }))
+  const asked = new Map(
+    read.flatMap(({ usage: { account }, tags }) =>
+      tags.flatMap((tag) => [tag, nameOfTag(tag)].map((name) => [`${account} ${name}`, [account, name]] as const)),
+    ),
+  )
+  const rows = await file.all<{ account: string; tag: string }>(FIND_TAGS, [JSON.stringify([...asked.values()])])
+  const known = new Set(rows.map(({ account, tag }) => `${account} ${tag}`))
+  /** By account and day. */
+  const used = new Map<string, number>()
+  const mayBegin = async (account: AccountId, quarter: number): Promise<boolean> => {
+    const day = Math.floor(quarter / QUARTERS_A_DAY)
+    const id = `${account} ${day}`
+    const found = used.get(id) ?? (await file.all<{ tags: number }>(COUNT_TAGS, [account, day * DAY_MS]))[0]!.tags
+    used.set(id, found + 1)
+    return found < NEW_TAGS_A_DAY
+  }
+  const named = []
+  for (const { usage, tags } of read) {
+    const counted: string[] = []
+    for (const tag of tags) {
+      const name = nameOfTag(tag)
+      const [ofTag, ofName] = [`${usage.account} ${tag}`, `${usage.account} ${name}`]
+      const isNew = !known.has(ofTag)
+      const isCounted = !isNew || (await mayBegin(usage.account, usage.quarter))
+      if (isCounted) known.add(ofTag).add(ofName)
+      if (known.has(ofName)) counted.push(name, isCounted ? tag : `${name}:`)
+    }
+    named.push({ ...usage, counted })
+  }
+  return named
+}
+
+const DAY_MS = 86_400_000
+const nameOfTag = (tag: string): string => tag.slice(0, tag.indexOf(':'))
 
 /** How far an account is counted: the movement of the last receipt, 0 for none, and when that closed. */
 export interface CountedUpTo {
@@ -178,7 +243,7 @@ export async function addUsage(
   slices: readonly { readonly account: AccountId; readonly from: CountedUpTo; readonly to: CountedUpTo }[],
   closed: readonly ClosedUsage[],
 ): Promise<void> {
-  const usage = sumBySeries(closed)
+  const usage = sumBySeries(await withCountedTags(file, closed))
   const totals = await continueTotals(file, usage)
   const late = totals.flatMap((series) => series.late)
   const statements: AtomicStatement[] = [
@@ -255,23 +320,38 @@ export interface UsageSeries extends Omit<SeriesName, 'level'> {
 export interface SeriesFilter {
   readonly account: AccountId
   readonly level: UsageLevel
-  readonly key?: number | undefined
+  /** Rows of keys; all without them. */
+  readonly keys?: readonly number[] | undefined
   readonly model?: string | undefined
   readonly kind?: string | undefined
+  /** Of the levels with tags: the values of this name. */
+  readonly tagName?: string | undefined
 }
 
 const SERIES_COLUMNS = 'series, key, model, kind, last_at'
 
-function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
-  const names = Object.entries({ key, model, kind }).filter(([, value]) => value !== undefined) as [string, SqlValue][]
-  const sql = [`account = ${OWNER_OF('?')}`, 'level = ?', ...names.map(([name]) => `${name} = ?`)].join(' AND ')
-  return { sql, values: [account, level, ...names.map(([, value]) => value)] }
-}
-
-/** For a filter that names everything its level distinguishes. */
-export function findSeries(file: SqlStore, filter: SeriesFilter): Promise<UsageSeries | undefined> {
-  const { sql, values } = conditionsOf(filter)
-  return findRow(file, `SELECT ${SERIES_COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, ...values)
+function conditionsOf({ account, level, keys, model, kind, tagName }: SeriesFilter) {
+  const names = Object.entries({ model, kind }).filter(([, value]) => value !== undefined) as [string, SqlValue][]
+  const ofKeys = keys === undefined ? [] : ['key IN (SELECT CAST(value AS BIGINT) FROM json_each(?))']
+  const ofTags = tagName === undefined ? [] : [`substr(model, 1, ${tagName.length + 1}) = ?`]
+  const conditions = [
+    `account = ${OWNER_OF('?')}`,
+    'level = ?',
+    ...ofKeys,
+    ...ofTags,
+    ...names.map(([name]) => `${name} = ?`),
+  ]
+  const list = keys === undefined ? [] : [JSON.stringify(keys)]
+  return {
+    sql: conditions.join(' AND '),
+    values: [
+      account,
+      level,
+      ...list,
+      ...(tagName === undefined ? [] : [`${tagName}:`]),
+      ...names.map(([, value]) => value),
+    ],
+  }
 }
 
 /** Series used since then, newest keys first. */

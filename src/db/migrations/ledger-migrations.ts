@@ -1,6 +1,15 @@
 import type { Migration } from '../sqlite/migrate.ts'
 import { ledgerMigration } from './0001-ledger.ts'
 import { allowancesMigration } from './0002-allowances-and-claims.ts'
+import {
+  managedMigration,
+  noticesMigration,
+  paymentsMigration,
+  secondFactorsMigration,
+  signOnMigration,
+  tagsMigration,
+} from './0015-to-0020.ts'
+import { paidPeriodsMigration, requiredFactorsMigration, runsMigration } from './0021-to-0024.ts'
 
 /** Without a CHECK or a default only the schema is written, however many receipts the file has. */
 const compactionMigration: readonly string[] = [
@@ -327,6 +336,117 @@ const adminKeysMigration: readonly string[] = [
   ) STRICT`,
 ]
 
+/** Idempotency keys of the management API. */
+const adminCallsMigration: readonly string[] = [
+  `CREATE TABLE admin_calls (
+    scope TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    acted INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX admin_calls_by_expiry ON admin_calls (expires_at)`,
+]
+
+/**
+ * Members and teams of an account, and the caps of people, teams and new keys. A key belongs to one person and one team for life, so
+ * that its receipts do. The tables of people are rebuilt, because SQLite cannot change a CHECK.
+ */
+const organisationsMigration: readonly string[] = [
+  `CREATE TABLE new_people (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    email TEXT NOT NULL UNIQUE,
+    role TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member', 'viewer', 'operator')),
+    account INTEGER REFERENCES accounts (row),
+    password TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    password_changed_at INTEGER NOT NULL,
+    disabled_at INTEGER,
+    CHECK (role = 'operator' OR account IS NOT NULL)
+  ) STRICT`,
+  `INSERT INTO new_people (row, id, email, role, account, password, created_at, password_changed_at, disabled_at)
+    SELECT row, id, email, role, account, password, created_at, password_changed_at, disabled_at FROM people`,
+  `CREATE TABLE new_sessions (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    digest BLOB NOT NULL UNIQUE,
+    person INTEGER NOT NULL REFERENCES new_people (row),
+    created_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    confirmed_at INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    address TEXT NOT NULL
+  ) STRICT`,
+  `INSERT INTO new_sessions (row, id, digest, person, created_at, seen_at, expires_at, confirmed_at, agent, address)
+    SELECT row, id, digest, person, created_at, seen_at, expires_at, confirmed_at, agent, address FROM sessions`,
+  `CREATE TABLE new_invites (
+    row INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    role TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member', 'viewer', 'operator')),
+    account INTEGER REFERENCES accounts (row),
+    person INTEGER REFERENCES new_people (row),
+    email TEXT,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER,
+    created_by TEXT NOT NULL
+  ) STRICT`,
+  `INSERT INTO new_invites (row, digest, role, account, person, email, created_at, expires_at, used_at, created_by)
+    SELECT row, digest, role, account, person, email, created_at, expires_at, used_at, created_by FROM invites`,
+  `DROP TABLE invites`,
+  `DROP TABLE sessions`,
+  `DROP TABLE people`,
+  `ALTER TABLE new_people RENAME TO people`,
+  `ALTER TABLE new_sessions RENAME TO sessions`,
+  `ALTER TABLE new_invites RENAME TO invites`,
+  `CREATE INDEX people_of_account ON people (account, row)`,
+  `CREATE INDEX active_people_by_role ON people (role) WHERE disabled_at IS NULL`,
+  `CREATE INDEX sessions_of_person ON sessions (person, row)`,
+  `CREATE INDEX sessions_by_expiry ON sessions (expires_at)`,
+  `CREATE INDEX sessions_by_use ON sessions (seen_at)`,
+  `CREATE INDEX invites_by_email ON invites (email)`,
+  `CREATE INDEX invites_by_expiry ON invites (expires_at)`,
+  `CREATE TABLE teams (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    account INTEGER NOT NULL REFERENCES accounts (row),
+    name TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    archived_at INTEGER
+  ) STRICT`,
+  `CREATE INDEX teams_of_account ON teams (account, row)`,
+  `CREATE UNIQUE INDEX live_team_names ON teams (account, name) WHERE archived_at IS NULL`,
+  `ALTER TABLE keys ADD COLUMN person INTEGER REFERENCES people (row)`,
+  `ALTER TABLE keys ADD COLUMN team INTEGER REFERENCES teams (row)`,
+  `CREATE INDEX keys_of_person ON keys (person, row) WHERE person IS NOT NULL`,
+  `CREATE INDEX keys_of_team ON keys (team, row) WHERE team IS NOT NULL`,
+  `CREATE TABLE spend_caps (
+    account INTEGER NOT NULL REFERENCES accounts (row),
+    holder TEXT NOT NULL,
+    name TEXT NOT NULL,
+    amount_nano INTEGER NOT NULL CHECK (amount_nano > 0),
+    PRIMARY KEY (account, holder, name)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE cap_raises (
+    account INTEGER NOT NULL REFERENCES accounts (row),
+    subject TEXT NOT NULL,
+    amount_nano INTEGER NOT NULL CHECK (amount_nano > 0),
+    until INTEGER NOT NULL,
+    PRIMARY KEY (account, subject)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX cap_raises_by_end ON cap_raises (until)`,
+]
+
+/** Members of an account do not share a playground key, whose receipts are theirs. 0 stands for the account. */
+const playgroundsMigration: readonly string[] = [
+  `DROP INDEX one_playground_key`,
+  `CREATE UNIQUE INDEX one_playground_key ON keys (account, kind, coalesce(person, 0))
+    WHERE playground = 1 AND revoked_at IS NULL`,
+]
+
 export const ledgerMigrations: readonly Migration[] = [
   { name: '0001-ledger', statements: ledgerMigration },
   { name: '0002-allowances-and-claims', statements: allowancesMigration },
@@ -339,4 +459,17 @@ export const ledgerMigrations: readonly Migration[] = [
   { name: '0009-clock-corrections', statements: clockCorrectionsMigration },
   { name: '0010-proofs', statements: proofsMigration },
   { name: '0011-admin-keys', statements: adminKeysMigration },
+  { name: '0012-admin-calls', statements: adminCallsMigration },
+  { name: '0013-organisations', statements: organisationsMigration },
+  { name: '0014-playgrounds', statements: playgroundsMigration },
+  { name: '0015-second-factors', statements: secondFactorsMigration },
+  { name: '0016-sign-on', statements: signOnMigration },
+  { name: '0017-notices', statements: noticesMigration },
+  { name: '0018-managed-entries', statements: managedMigration },
+  { name: '0019-payments', statements: paymentsMigration },
+  { name: '0020-tags', statements: tagsMigration },
+  { name: '0021-required-factors', statements: requiredFactorsMigration },
+  { name: '0022-runs', statements: runsMigration },
+  { name: '0023-asked-values', statements: [`ALTER TABLE receipts ADD COLUMN asked TEXT`] },
+  { name: '0024-paid-periods', statements: paidPeriodsMigration },
 ]

@@ -16,6 +16,7 @@ import { connect, type NativeConnection, openDriver, type SqliteDriver } from '.
 import { DatabaseLocked, sqliteCodeOf } from '../sqlite/failure.ts'
 import { isNewest, type Migration, migrate } from '../sqlite/migrate.ts'
 import type { LedgerTables } from '../tables.ts'
+import { spentUnder } from '../verify.ts'
 import type { MoveSource, MoveTarget } from './move.ts'
 import { MoveRefused, refuseJournaled, START_ONCE } from './refused.ts'
 import type { TextRow, Words } from './rows.ts'
@@ -189,10 +190,10 @@ async function refuseCapsOfWrongTime(ledger: SqlStore): Promise<void> {
 }
 
 /** What PostgreSQL would count for each spend cap, and from which receipt on. */
-const COUNTED = `SELECT spend_counters.row AS counter, MIN(receipts.row) AS first, SUM(receipts.charge_nano) AS spent
-  FROM receipts CROSS JOIN json_each('["' || replace(receipts.caps, ' ', '","') || '"]') AS name
-    CROSS JOIN spend_counters ON spend_counters.account = receipts.account
-      AND spend_counters.subject = 'cap:' || receipts.key || ':' || name.value
+const COUNTED = `SELECT spend_counters.row AS counter, MIN(receipts.row) AS first, SUM(${spentUnder('mark.value')}) AS spent
+  FROM receipts CROSS JOIN json_each('["' || replace(receipts.caps, ' ', '","') || '"]') AS mark
+    CROSS JOIN spend_counters ON spend_counters.account = receipts.account AND spend_counters.subject =
+      'cap:' || CASE WHEN instr(mark.value, ':') > 0 THEN mark.value ELSE receipts.key || ':' || mark.value END
   WHERE receipts.caps IS NOT NULL AND receipts.opened_at >= spend_counters.period_start GROUP BY 1`
 
 interface OfLedger {

@@ -1,3 +1,5 @@
+import { EVER_MS } from '../../model/allowance.ts'
+
 /** The rules of ledger/state/allowances.ts and model/allowance.ts once more, on buckets that were read into an array under the lock. */
 export const PERIOD_FUNCTIONS = `
 -- A spend cap stands among the buckets without a row of theirs: granted is its bound, posted what is left of it.
@@ -27,6 +29,12 @@ DECLARE
   turn bigint;
 BEGIN
   IF cycle ->> 'kind' = 'anchored' THEN RETURN ARRAY[at, at + (cycle ->> 'ms')::bigint]; END IF;
+  IF cycle ->> 'kind' = 'ever' THEN RETURN ARRAY[0, ${EVER_MS}]; END IF;
+  IF cycle ->> 'kind' = 'once' THEN RETURN ARRAY[0, (cycle ->> 'end')::bigint]; END IF;
+  IF cycle ->> 'kind' = 'quarter' THEN
+    month := date_trunc('quarter', today)::date;
+    RETURN ARRAY[month_turn(month, 1), month_turn((month + interval '3 months')::date, 1)];
+  END IF;
   IF length IS NOT NULL THEN
     turn := (at - origin) / length * length + origin;
     RETURN ARRAY[turn, turn + length];
@@ -53,11 +61,44 @@ BEGIN
   RETURN NULL;
 END $$;
 
+CREATE FUNCTION amount_at(allowance jsonb, at bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN at < (allowance -> 'raised' ->> 'until')::bigint
+    THEN greatest((allowance ->> 'amount')::bigint, (allowance -> 'raised' ->> 'amount')::bigint)
+    ELSE (allowance ->> 'amount')::bigint END
+$$;
+
+-- What a cap counts, by its name or by the mark of a receipt.
+CREATE FUNCTION measure_of(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN name ~ '(^|:)requests(_day)?$' THEN 'requests' WHEN name ~ '(^|:)tokens(_day)?$' THEN 'tokens' ELSE 'usd' END
+$$;
+
+-- What a turn holds of a cap.
+CREATE FUNCTION held_of(measure text, hold bigint, tokens bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE measure WHEN 'requests' THEN 1 WHEN 'tokens' THEN tokens ELSE hold END
+$$;
+
+-- What a receipt has spent of a cap: tokens up to those that it held.
+CREATE FUNCTION spent_of(measure text, charge bigint, is_settled boolean, tokens_held bigint, tokens bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN measure = 'usd' THEN coalesce(charge, 0) WHEN NOT is_settled THEN 0
+    WHEN measure = 'requests' THEN 1 ELSE least(tokens_held, tokens) END
+$$;
+
+-- The counter behind a mark on a receipt of this key.
+CREATE FUNCTION cap_subject(key bigint, mark text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'cap:' || CASE WHEN mark LIKE '%:%' THEN mark ELSE key || ':' || mark END
+$$;
+
+-- How a receipt names a cap.
+CREATE FUNCTION mark_of(allowance jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE allowance ->> 'holder' WHEN 'key' THEN allowance ->> 'name' ELSE substr(allowance ->> 'subject', 5) END
+$$;
+
 CREATE FUNCTION standing_of(books live_bucket[], of_account bigint, allowance jsonb, at bigint, billing_day integer)
 RETURNS allowance_standing LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   standing allowance_standing;
-  amount bigint := (allowance ->> 'amount')::bigint;
+  amount bigint := amount_at(allowance, at);
   newest live_bucket;
   next bigint[];
 BEGIN

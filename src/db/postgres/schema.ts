@@ -1,11 +1,29 @@
 import { createHash } from 'node:crypto'
 import { BODY_TABLES } from './bodies.ts'
 import { SLICE_FUNCTIONS, SLICE_TABLE } from './limit-slices.ts'
+import { LIMIT_FUNCTIONS } from './limits.ts'
+import { MANAGED_TABLES } from './managed.ts'
+import { NOTICE_TABLES } from './notices.ts'
 import { OPERATOR_FUNCTIONS } from './operator.ts'
+import { PAYMENT_TABLES } from './payment-tables.ts'
 import { PERIOD_FUNCTIONS } from './periods.ts'
-import { ADMIN_KEYS_TABLE, CONTENT_TABLES, PEOPLE_TABLES, SIGNAL_TABLES } from './tables.ts'
+import { SECOND_FACTOR_TABLES } from './second-factors.ts'
+import { CONVERSATION_TABLES, SERVED_TABLES } from './served-tables.ts'
+import { SIGN_ON_TABLES } from './sign-on-tables.ts'
+import {
+  ADMIN_CALLS_TABLE,
+  ADMIN_KEYS_TABLE,
+  CONTENT_TABLES,
+  ORGANISATION_TABLES,
+  PEOPLE_TABLES,
+  PERSONS_OF_RESPONSES,
+  PLAYGROUND_INDEX,
+  RUNS_TABLE,
+  SIGNAL_TABLES,
+} from './tables.ts'
+import { TAG_TABLES } from './tag-tables.ts'
 import { COMPATIBILITY_FUNCTIONS } from './translate.ts'
-import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS, LIMIT_FUNCTIONS } from './turns.ts'
+import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS } from './turns.ts'
 import { PROOF_FUNCTIONS } from './verify.ts'
 
 /**
@@ -59,7 +77,8 @@ INSERT INTO buckets (row, unit, kind, subject) VALUES
   (1, 'usd', 'system', 'external'), (2, 'usd', 'system', 'revenue'),
   (-11, 'quota', 'system', 'issued'), (-12, 'quota', 'system', 'used'), (-13, 'quota', 'system', 'expired');
 
--- What a key has spent in the running period of a spend cap, and what its turns hold. The next period begins in the same row.
+-- What a key, person or team has spent in the running period of a cap, and what its turns hold; of a cap on requests or tokens their
+-- number. The next period begins in the same row.
 CREATE TABLE spend_counters (
   account bigint NOT NULL REFERENCES accounts (row),
   subject text COLLATE "C" NOT NULL,
@@ -95,7 +114,7 @@ CREATE TABLE receipts (
   model text NOT NULL,
   price_version integer NOT NULL,
   buckets bigint[] NOT NULL,
-  -- Names of the key's spend caps that it counts against, with a space between them.
+  -- Marks of the caps that it counts against, with a space between them: day of its key, team:3:month of its team.
   caps text,
   hold_nano bigint NOT NULL CHECK (hold_nano >= 0),
   output_cap bigint NOT NULL,
@@ -304,7 +323,7 @@ DECLARE
 BEGIN
   SELECT jsonb_agg(jsonb_build_object('requestId', request_id, 'receipt', row, 'account', account, 'node', node, 'model', model,
       'priceVersion', price_version, 'inputEstimate', input_estimate, 'cachedEstimate', cached_estimate,
-      'outputBound', output_bound)) INTO turns
+      'outputBound', output_bound, 'asked', asked)) INTO turns
     FROM (SELECT receipts.* FROM receipts JOIN nodes ON nodes.row = receipts.node
       WHERE receipts.state = 'open' AND receipts.request_id <> ALL (attended)
         AND (receipts.node = asking OR (nodes.lease_until <= ledger_micros() / 1000 - grace_ms
@@ -336,7 +355,7 @@ CREATE FUNCTION price_terms(of_model text, of_version integer) RETURNS text LANG
   SELECT terms FROM prices WHERE model = of_model AND version = of_version
 $$;
 
--- Deletes rates that are fully earned back, expired claims, what dead nodes held of limits, and their progress when none has an
+-- Deletes rates that are fully earned back, expired claims, counters of ended runs, what dead nodes held of limits, and their progress when none has an
 -- open hold: a process that lost a lease marks the turns of that one under its next.
 CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM limits WHERE subject IN (SELECT subject FROM limits WHERE running = 0 AND reached_at <= ledger_micros()
@@ -346,6 +365,9 @@ CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM marks USING nodes WHERE nodes.row = marks.node AND nodes.lease_until <= ledger_micros() / 1000
     AND NOT EXISTS (SELECT FROM receipts JOIN nodes AS dead ON dead.row = receipts.node
       WHERE receipts.state = 'open' AND dead.lease_until <= ledger_micros() / 1000);
+  DELETE FROM spend_counters WHERE (account, subject) IN (SELECT account, subject FROM spend_counters
+    WHERE subject LIKE 'cap:run:%' AND period_end <= ledger_micros() / 1000 AND held_nano = 0
+    ORDER BY period_end LIMIT 1000 FOR UPDATE SKIP LOCKED);
   DELETE FROM limit_slices USING nodes WHERE nodes.row = limit_slices.node AND nodes.lease_until <= ledger_micros() / 1000
 $$;
 `
@@ -394,6 +416,19 @@ export const TABLES_SCHEMA = 'millrace'
 export const TABLE_CHANGES: readonly string[] = [
   [POSTGRES_SCHEMA, SLICE_TABLE, PEOPLE_TABLES, SIGNAL_TABLES, CONTENT_TABLES, BODY_TABLES].join('\n'),
   ADMIN_KEYS_TABLE,
+  [ADMIN_CALLS_TABLE, ORGANISATION_TABLES, PLAYGROUND_INDEX].join('\n'),
+  [
+    PERSONS_OF_RESPONSES,
+    PAYMENT_TABLES,
+    SERVED_TABLES,
+    NOTICE_TABLES,
+    SECOND_FACTOR_TABLES,
+    SIGN_ON_TABLES,
+    MANAGED_TABLES,
+    TAG_TABLES,
+    CONVERSATION_TABLES,
+    RUNS_TABLE,
+  ].join('\n'),
 ]
 
 /** Of all versions, with the views. */

@@ -4,7 +4,7 @@ import { TABLES_SCHEMA } from './schema.ts'
 
 /** What another node has changed. The subject of a key is its id, of an account its row. */
 export interface Signal {
-  readonly about: 'key' | 'account' | 'people' | 'everything'
+  readonly about: 'key' | 'account' | 'people' | 'managed' | 'everything'
   readonly subject: string
 }
 

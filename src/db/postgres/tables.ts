@@ -158,6 +158,19 @@ CREATE TABLE admin_keys (
 );
 `
 
+/** Idempotency keys of the management API. */
+export const ADMIN_CALLS_TABLE = `
+CREATE TABLE admin_calls (
+  scope text COLLATE "C" PRIMARY KEY,
+  fingerprint text NOT NULL,
+  request_id text NOT NULL,
+  acted smallint NOT NULL,
+  at bigint NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX admin_calls_by_expiry ON admin_calls (expires_at);
+`
+
 /**
  * What was changed that nodes keep in memory. The number of the transaction, not of the row, says what a reader has seen:
  * rows become visible in another order than they are numbered.
@@ -392,4 +405,86 @@ CREATE TABLE refused_turns (
   total bigint NOT NULL CHECK (total >= 0),
   PRIMARY KEY (series, quarter)
 );
+`
+
+/** Members and teams of an account, and the caps of people, teams and new keys. */
+export const ORGANISATION_TABLES = `
+ALTER TABLE people DROP CONSTRAINT people_role_check;
+ALTER TABLE people ADD CONSTRAINT people_role_check CHECK (role IN ('owner', 'admin', 'member', 'viewer', 'operator'));
+ALTER TABLE invites DROP CONSTRAINT invites_role_check;
+ALTER TABLE invites ADD CONSTRAINT invites_role_check CHECK (role IN ('owner', 'admin', 'member', 'viewer', 'operator'));
+
+CREATE TABLE teams (
+  row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id text NOT NULL UNIQUE,
+  account bigint NOT NULL REFERENCES accounts (row),
+  name text NOT NULL,
+  created_at bigint NOT NULL,
+  archived_at bigint
+);
+CREATE INDEX teams_of_account ON teams (account, row);
+CREATE UNIQUE INDEX live_team_names ON teams (account, name) WHERE archived_at IS NULL;
+
+ALTER TABLE keys ADD COLUMN person bigint REFERENCES people (row);
+ALTER TABLE keys ADD COLUMN team bigint REFERENCES teams (row);
+CREATE INDEX keys_of_person ON keys (person, row) WHERE person IS NOT NULL;
+CREATE INDEX keys_of_team ON keys (team, row) WHERE team IS NOT NULL;
+
+CREATE TABLE spend_caps (
+  account bigint NOT NULL REFERENCES accounts (row),
+  holder text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  amount_nano bigint NOT NULL CHECK (amount_nano > 0),
+  PRIMARY KEY (account, holder, name)
+);
+
+-- What a key may do depends on its person, its team and their caps.
+CREATE FUNCTION signal_account() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  INSERT INTO signals (about, subject) VALUES ('account', coalesce(NEW.account, OLD.account));
+  PERFORM pg_notify('millrace', '');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER member_changed AFTER UPDATE OF disabled_at ON people FOR EACH ROW WHEN (NEW.account IS NOT NULL)
+  EXECUTE FUNCTION signal_account();
+CREATE TRIGGER cap_changed AFTER INSERT OR UPDATE OR DELETE ON spend_caps FOR EACH ROW EXECUTE FUNCTION signal_account();
+
+CREATE TABLE cap_raises (
+  account bigint NOT NULL REFERENCES accounts (row),
+  subject text COLLATE "C" NOT NULL,
+  amount_nano bigint NOT NULL CHECK (amount_nano > 0),
+  until bigint NOT NULL,
+  PRIMARY KEY (account, subject)
+);
+CREATE INDEX cap_raises_by_end ON cap_raises (until);
+CREATE TRIGGER cap_raised AFTER INSERT OR UPDATE ON cap_raises FOR EACH ROW EXECUTE FUNCTION signal_account();
+`
+
+/** Members of an account do not share a playground key. 0 stands for the account. */
+/** The person of the key that a response was requested with: a member reads only their own. */
+export const PERSONS_OF_RESPONSES = `
+ALTER TABLE responses ADD COLUMN person bigint;
+`
+
+export const RUNS_TABLE = `
+CREATE TABLE runs (
+  row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  account bigint NOT NULL REFERENCES accounts (row),
+  id text COLLATE "C" NOT NULL,
+  parent bigint REFERENCES runs (row),
+  max_nano bigint CHECK (max_nano > 0),
+  max_requests bigint CHECK (max_requests > 0),
+  max_tokens bigint CHECK (max_tokens > 0),
+  opened_at bigint NOT NULL,
+  ends_at bigint NOT NULL,
+  UNIQUE (account, id)
+);
+CREATE INDEX runs_by_parent ON runs (parent) WHERE parent IS NOT NULL;
+CREATE INDEX counters_of_runs_by_end ON spend_counters (period_end) WHERE subject LIKE 'cap:run:%';
+`
+
+export const PLAYGROUND_INDEX = `
+DROP INDEX one_playground_key;
+CREATE UNIQUE INDEX one_playground_key ON keys (account, kind, coalesce(person, 0))
+  WHERE playground = 1 AND revoked_at IS NULL;
 `

@@ -27,7 +27,7 @@ const rulesOf = ({ tables, tablesSchema, functionsSchema }: Names): readonly Rul
   [/\s+(?:NOT INDEXED|INDEXED BY \w+)/g, ''],
   // In SQLite it also fixes the order of a join.
   [/\bCROSS JOIN (\w+(?: (?:AS )?\w+)?)\s+ON\b/gi, 'JOIN $1 ON'],
-  [/\b(\w+\.)?value ->> (\d)/g, '($1value)::jsonb ->> $2'],
+  [/\b(\w+\.)?value ->> (\d|\uE000)/g, '($1value)::jsonb ->> $2'],
   [new RegExp(`\\b(${FUNCTIONS})\\(`, 'g'), `${functionsSchema}.$1(`],
   [new RegExp(`\\b(${TABLE_FUNCTIONS})\\(`, 'g'), `${tablesSchema}.$1(`],
   [

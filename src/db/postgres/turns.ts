@@ -9,7 +9,7 @@ CREATE TYPE hold_terms AS ("inputPico" numeric, "outputPicoPerToken" numeric, "p
 CREATE TYPE chosen_cap AS ("sharePercent" numeric, "tokensMin" bigint);
 -- What is read of an AdmitRequest, as columns: reading a value of jsonb again and again took a third of an admission.
 CREATE TYPE admission AS ("requestId" text, account bigint, kind text, plan text, terms hold_terms, "clientCap" bigint,
-  "modelCap" bigint, "chosenCap" chosen_cap, limits jsonb, allowances jsonb, claim jsonb);
+  "modelCap" bigint, "chosenCap" chosen_cap, choices bigint, "inputEstimate" bigint, limits jsonb, allowances jsonb, claim jsonb);
 
 CREATE FUNCTION hold_for(terms hold_terms, cap bigint) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
   SELECT nano_of(terms."inputPico" + cap * terms."outputPicoPerToken") + terms."perRequest"
@@ -26,22 +26,24 @@ BEGIN
   RETURN CASE WHEN rate = 0 THEN largest ELSE least(largest, div(rest, rate)) END;
 END $$;
 
--- A client's cap is never made smaller for lack of money; one that we choose is what a share of the money covers, but
--- never below a least number of tokens. Null: the money does not cover it.
-CREATE FUNCTION decide_cap(turn admission, available bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+-- A client's cap is not made smaller here for lack of money or tokens; one that we choose is what a share of the money covers, but
+-- never below a least number of tokens, nor above what caps on tokens leave room for. Null: there is not enough.
+CREATE FUNCTION decide_cap(turn admission, available bigint, room bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  wanted CONSTANT bigint := coalesce(turn."clientCap", turn."modelCap");
+  most CONSTANT bigint := least(turn."modelCap", room);
+  wanted CONSTANT bigint := coalesce(turn."clientCap", most);
   affordable CONSTANT bigint := tokens_covered(turn.terms, available);
   input_hold numeric;
   share numeric;
   chosen bigint;
 BEGIN
+  IF room < coalesce(turn."clientCap", least(turn."modelCap", (turn."chosenCap")."tokensMin")) THEN RETURN NULL; END IF;
   IF affordable >= wanted THEN RETURN wanted; END IF;
   IF turn."clientCap" IS NOT NULL THEN RETURN NULL; END IF;
   input_hold := hold_for(turn.terms, 0);
   share := div((available - input_hold) * (turn."chosenCap")."sharePercent", 100);
   chosen := coalesce(tokens_covered(turn.terms, input_hold + share), 0);
-  chosen := least(turn."modelCap", greatest((turn."chosenCap")."tokensMin", chosen));
+  chosen := least(most, greatest((turn."chosenCap")."tokensMin", chosen));
   RETURN CASE WHEN affordable >= chosen THEN chosen END;
 END $$;
 
@@ -68,14 +70,14 @@ DECLARE
   taken bigint;
 BEGIN
   INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, caps, hold_nano, output_cap,
-      output_bound, input_estimate, cached_estimate, opened_at, node, limits) OVERRIDING SYSTEM VALUE
+      output_bound, input_estimate, cached_estimate, tags, asked, opened_at, node, limits) OVERRIDING SYSTEM VALUE
     SELECT receipt, "requestId", account, key, turn.kind, 'open', model, "priceVersion", turn.buckets, turn.caps, hold,
-        cap, cap * choices, "inputEstimate", "cachedEstimate", at, by_node, coalesce(turn.limits, '[]')
+        cap, cap * choices, "inputEstimate", "cachedEstimate", turn.tags, turn.asked, at, by_node, coalesce(turn.limits, '[]')
       FROM ROWS FROM (
         jsonb_to_recordset(batch) AS ("requestId" text, account bigint, key bigint, kind text, model text,
-          "priceVersion" integer, choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, limits jsonb),
+          "priceVersion" integer, choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, tags text, asked text, limits jsonb),
         jsonb_to_recordset(results) AS (kind text, receipt bigint, hold bigint, cap bigint, buckets bigint[], caps text))
-        AS turn ("requestId", account, key, kind, model, "priceVersion", choices, "inputEstimate", "cachedEstimate", limits,
+        AS turn ("requestId", account, key, kind, model, "priceVersion", choices, "inputEstimate", "cachedEstimate", tags, asked, limits,
           result, receipt, hold, cap, buckets, caps)
       WHERE result = 'held' AND turn.buckets IS NOT NULL;
   -- A key whose time is over may be taken again; one that is in use or kept has the last word.
@@ -105,10 +107,14 @@ DECLARE
   allowances jsonb := '[]';
   draw allowance_standing;
   draws allowance_standing[] := '{}';
+  measures text[] := '{}';
+  of_runs boolean[] := '{}';
   wallet integer;
   available bigint;
+  room bigint;
   cap bigint;
   hold bigint;
+  amount bigint;
   started limit_state[];
   refused integer;
   place integer;
@@ -146,6 +152,8 @@ BEGIN
     draw.posted := books[wallet].posted;
     draw.held := books[wallet].held;
     draws := array_append(draws, draw);
+    measures := array_append(measures, 'usd');
+    of_runs := array_append(of_runs, false);
   END IF;
   IF turn.allowances <> '[]' THEN
     SELECT coalesce(jsonb_agg(value), '[]') INTO allowances FROM jsonb_array_elements(turn.allowances)
@@ -153,12 +161,33 @@ BEGIN
     FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
       draws := array_append(draws,
         standing_of(books, turn.account, allowances -> number, now_ms, coalesce(plan.billing_day, 1)));
+      measures := array_append(measures, CASE allowances -> number ->> 'unit' WHEN 'cap'
+        THEN measure_of(allowances -> number ->> 'name') ELSE 'usd' END);
+      of_runs := array_append(of_runs, coalesce(allowances -> number ->> 'holder' = 'run', false));
     END LOOP;
   END IF;
+  -- A client's cap is lowered to what is left for its run, but not below what a client without a cap would get.
+  IF turn."clientCap" IS NOT NULL AND true = ANY (of_runs) THEN
+    SELECT min(CASE measure WHEN 'usd' THEN coalesce(tokens_covered(turn.terms, greatest(posted - held, 0)), 0)
+        WHEN 'requests' THEN CASE WHEN posted > held THEN turn."clientCap" ELSE 0 END
+        ELSE div(greatest(posted - held - turn."inputEstimate", 0), turn.choices) END)::bigint
+      INTO room
+      FROM ROWS FROM (unnest(draws), unnest(measures), unnest(of_runs))
+        AS each (running, newest, period_start, period_end, granted, posted, held, measure, of_run)
+      WHERE of_run;
+    turn."clientCap" := greatest(least(turn."clientCap", room), least(turn."clientCap", (turn."chosenCap")."tokensMin"));
+  END IF;
   -- A spend cap may have been lowered below what was used: what costs nothing is let through even then.
-  SELECT min(greatest(each.posted - each.held, 0)) INTO available FROM unnest(draws) AS each;
+  -- The room: the least output that caps on requests and tokens leave; -1 where they leave none for the request itself. Null: no such cap.
+  SELECT min(greatest(posted - held, 0)) FILTER (WHERE measure = 'usd'),
+      min(CASE measure WHEN 'requests' THEN CASE WHEN posted > held THEN ${Number.MAX_SAFE_INTEGER} ELSE -1 END
+        WHEN 'tokens' THEN CASE WHEN posted - held < turn."inputEstimate" THEN -1
+          ELSE div(posted - held - turn."inputEstimate", turn.choices) END END)::bigint
+    INTO available, room
+    FROM ROWS FROM (unnest(draws), unnest(measures))
+      AS each (running, newest, period_start, period_end, granted, posted, held, measure);
 
-  cap := decide_cap(turn, available);
+  cap := decide_cap(turn, available, room);
   IF cap IS NULL THEN
     result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws));
     RETURN;
@@ -171,12 +200,15 @@ BEGIN
     books[wallet].held := books[wallet].held + hold;
     on_buckets := array_append(on_buckets, books[wallet].row);
   END IF;
-  -- What costs nothing uses no allowance: with neither hold nor charge its period would count as unused.
-  FOR number IN 0..CASE WHEN hold > 0 THEN jsonb_array_length(allowances) ELSE 0 END - 1 LOOP
+  FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
+    place := number + 1 + CASE WHEN wallet IS NULL THEN 0 ELSE 1 END;
+    amount := held_of(measures[place], hold, turn."inputEstimate" + cap * turn.choices);
+    -- What costs nothing uses no allowance: with neither hold nor charge its period would count as unused.
+    CONTINUE WHEN amount = 0;
     SELECT * INTO books, place FROM open_period(books, NULL, turn.account, allowances -> number,
-      draws[number + 1 + CASE WHEN wallet IS NULL THEN 0 ELSE 1 END], now_ms);
-    books[place].held := books[place].held + hold;
-    IF books[place].kind = 'cap' THEN caps := array_append(caps, allowances -> number ->> 'name');
+      draws[place], now_ms);
+    books[place].held := books[place].held + amount;
+    IF books[place].kind = 'cap' THEN caps := array_append(caps, mark_of(allowances -> number));
     ELSE on_buckets := array_append(on_buckets, books[place].row);
     END IF;
   END LOOP;
@@ -211,7 +243,7 @@ BEGIN
 END $$;
 
 CREATE TYPE plain_turn AS (place bigint, "requestId" text, account bigint, key bigint, model text, "priceVersion" integer,
-  choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, cap bigint, hold bigint);
+  choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, tags text, asked text, cap bigint, hold bigint);
 
 -- Most batches: turns without limits, caps and idempotency keys, of wallets that cover all that their turns want. Then each
 -- gets what it wants in any order, and all are placed at once. Null: this batch is another one.
@@ -224,12 +256,12 @@ BEGIN
   THEN
     RETURN NULL;
   END IF;
-  turns := ARRAY(SELECT ROW(place, "requestId", account, key, model, "priceVersion", choices, "inputEstimate", "cachedEstimate",
+  turns := ARRAY(SELECT ROW(place, "requestId", account, key, model, "priceVersion", choices, "inputEstimate", "cachedEstimate", tags, asked,
       coalesce("clientCap", "modelCap"), hold_for(terms, coalesce("clientCap", "modelCap")))::plain_turn
     FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, account bigint, key bigint, model text,
-      "priceVersion" integer, choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, terms hold_terms,
+      "priceVersion" integer, choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, tags text, asked text, terms hold_terms,
       "clientCap" bigint, "modelCap" bigint)) WITH ORDINALITY AS turn ("requestId", account, key, model, "priceVersion",
-      choices, "inputEstimate", "cachedEstimate", terms, "clientCap", "modelCap", place));
+      choices, "inputEstimate", "cachedEstimate", tags, asked, terms, "clientCap", "modelCap", place));
   IF EXISTS (SELECT FROM (SELECT account, sum(hold) AS total FROM unnest(turns) GROUP BY account) AS wanted
       JOIN accounts ON accounts.row = wanted.account
       JOIN buckets AS wallet ON wallet.account = wanted.account AND wallet.kind = 'wallet'
@@ -240,9 +272,9 @@ BEGIN
   END IF;
   WITH placed AS (
       INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
-          output_bound, input_estimate, cached_estimate, opened_at, node, limits)
+          output_bound, input_estimate, cached_estimate, tags, asked, opened_at, node, limits)
         SELECT turn."requestId", turn.account, turn.key, 'wallet', 'open', turn.model, turn."priceVersion", ARRAY[wallet.row],
-            turn.hold, turn.cap, turn.cap * turn.choices, turn."inputEstimate", turn."cachedEstimate", now_micros / 1000,
+            turn.hold, turn.cap, turn.cap * turn.choices, turn."inputEstimate", turn."cachedEstimate", turn.tags, turn.asked, now_micros / 1000,
             by_node, '[]'
           FROM unnest(turns) AS turn JOIN buckets AS wallet ON wallet.account = turn.account AND wallet.kind = 'wallet'
           ORDER BY turn.place
@@ -388,7 +420,9 @@ BEGIN
           movement = numbered.movement, balance_nano = numbered.balance
         FROM numbered WHERE receipts.row = numbered.row
         RETURNING receipts.row, receipts.account, receipts.key, receipts.state, receipts.buckets, receipts.caps,
-          receipts.hold_nano, receipts.charge_nano, receipts.opened_at, numbered.kept, numbered.wallet, numbered.place),
+          receipts.hold_nano, receipts.charge_nano, receipts.opened_at, numbered.kept, numbered.wallet, numbered.place,
+          receipts.input_estimate + receipts.output_bound AS tokens_held,
+          receipts.uncached_input + receipts.cached_input + receipts.cache_write + receipts.output AS tokens),
     moved AS (
       UPDATE buckets SET posted_nano = buckets.posted_nano - sums.charge, held_nano = buckets.held_nano - sums.hold,
           movements = buckets.movements + sums.movements
@@ -401,10 +435,11 @@ BEGIN
     counted AS (
       UPDATE spend_counters AS counter SET spent_nano = counter.spent_nano + sums.charge,
           held_nano = counter.held_nano - sums.hold
-        FROM (SELECT each.account, each.subject, sum(closed.charge_nano)::bigint AS charge,
-            sum(closed.hold_nano)::bigint AS hold
-          FROM closed CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS name JOIN spend_counters AS each
-            ON each.account = closed.account AND each.subject = 'cap:' || closed.key || ':' || name
+        FROM (SELECT each.account, each.subject, sum(spent_of(measure_of(mark), closed.charge_nano, closed.state = 'settled',
+              closed.tokens_held, closed.tokens))::bigint AS charge,
+            sum(held_of(measure_of(mark), closed.hold_nano, closed.tokens_held))::bigint AS hold
+          FROM closed CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS mark JOIN spend_counters AS each
+            ON each.account = closed.account AND each.subject = cap_subject(closed.key, mark)
           WHERE closed.opened_at >= each.period_start GROUP BY each.account, each.subject) AS sums
         WHERE counter.account = sums.account AND counter.subject = sums.subject),
     freed AS (
@@ -484,105 +519,5 @@ BEGIN
   IF closes <> '[]' THEN closed := close_turns(closes, closing_limits, living_node, now_micros); END IF;
   IF admissions <> '[]' THEN admitted := admit_turns(admissions, living_node, now_micros); END IF;
   RETURN jsonb_build_object('closes', closed, 'admissions', admitted);
-END $$;
-`
-
-/** The rules of lib/rate-limit.ts and ledger/state/turn-limits.ts, on states that a batch has locked. */
-export const LIMIT_FUNCTIONS = `
-CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
-
-CREATE FUNCTION read_limits(subjects text[]) RETURNS limit_state[] LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN (SELECT coalesce(array_agg(ROW(subject, reached_at, running)::limit_state), '{}')
-    FROM limits WHERE subject = ANY (subjects));
-END $$;
-
-CREATE FUNCTION write_limits(states limit_state[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE limits SET reached_at = each.reached_at, running = each.running FROM unnest(states) AS each
-    WHERE limits.subject = each.subject
-      AND (limits.reached_at, limits.running) IS DISTINCT FROM (each.reached_at, each.running);
-END $$;
-
-CREATE FUNCTION limit_place(states limit_state[], of_subject text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-  FOR place IN 1..cardinality(states) LOOP
-    IF states[place].subject = of_subject THEN RETURN place; END IF;
-  END LOOP;
-  RAISE EXCEPTION 'The limit % was not locked before an operation on it', of_subject;
-END $$;
-
--- Takes from every limit or from none. Refused: the number of the limit that says no, counted from 0.
--- Moments are microseconds since 1970, of which a double keeps quarters: what is less than one is rounding.
-CREATE FUNCTION start_under_limits(INOUT states limit_state[], OUT refused integer, applied jsonb, now_micros bigint)
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  started limit_state[] := states;
-  each jsonb;
-  place integer;
-  per_unit double precision;
-  wait double precision;
-  longest double precision := 0;
-BEGIN
-  FOR number IN 0..jsonb_array_length(applied) - 1 LOOP
-    each := applied -> number;
-    place := limit_place(states, each ->> 'subject');
-    IF each ->> 'kind' = 'concurrent' THEN
-      wait := CASE WHEN states[place].running >= (each ->> 'limit')::double precision THEN 1000000 ELSE 0 END;
-      started[place].running := started[place].running + 1;
-    ELSIF (each ->> 'cost')::double precision > (each ->> 'burst')::double precision THEN
-      refused := number;
-      RETURN;
-    ELSE
-      per_unit := 60000000 / (each ->> 'limit')::double precision;
-      started[place].reached_at :=
-        greatest(states[place].reached_at, now_micros) + (each ->> 'cost')::double precision * per_unit;
-      wait := started[place].reached_at - now_micros - (each ->> 'burst')::double precision * per_unit;
-      wait := CASE WHEN wait > 1 THEN ceil(wait - 0.01) ELSE 0 END;
-    END IF;
-    IF wait > longest THEN
-      longest := wait;
-      refused := number;
-    END IF;
-  END LOOP;
-  IF refused IS NULL THEN states := started; END IF;
-END $$;
-
-CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-  RETURN (SELECT CASE WHEN applied = '[]' THEN jsonb_build_object('ticks', now_micros, 'limits', applied) ELSE jsonb_build_object('ticks', now_micros, 'limits', coalesce((
-    SELECT jsonb_agg(jsonb_build_object('reachedAt', state.reached_at, 'running', state.running) ORDER BY number)
-      FROM jsonb_array_elements(applied) WITH ORDINALITY AS each (value, number)
-      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]')) END);
-END $$;
-
--- Corrects the tokens that were reserved to those that were used. A debt counts from now; what was not used comes back, but
--- never to before now.
-CREATE FUNCTION correct_rate(state limit_state, reserved jsonb, used bigint, now_micros bigint) RETURNS limit_state
-LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-  state.reached_at := greatest(now_micros, greatest(state.reached_at, now_micros)
-    + (used - (reserved ->> 'cost')::double precision) * (60000000 / (reserved ->> 'limit')::double precision));
-  RETURN state;
-END $$;
-
--- Gives the turn's places back, and what it reserved and did not use.
-CREATE FUNCTION end_under_limits(states limit_state[], closed receipts, now_micros bigint) RETURNS limit_state[]
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  used bigint := coalesce(closed.uncached_input + closed.cached_input + closed.cache_write + closed.output, 0);
-  each jsonb;
-  place integer;
-BEGIN
-  FOR number IN 0..jsonb_array_length(closed.limits) - 1 LOOP
-    each := closed.limits -> number;
-    place := limit_place(states, each ->> 'subject');
-    CASE each ->> 'kind'
-      WHEN 'concurrent' THEN states[place].running := states[place].running - 1;
-      WHEN 'tokens' THEN states[place] := correct_rate(states[place], each, used, now_micros);
-      ELSE NULL;
-    END CASE;
-  END LOOP;
-  RETURN states;
 END $$;
 `

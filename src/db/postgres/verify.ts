@@ -21,6 +21,10 @@ const RULES = {
   claimed: 'a closed receipt has given its key free or ended it',
 } as const
 
+/** What a receipt has used of a cap on tokens, and what it holds of one. */
+const TOKENS = `receipts.input_estimate + receipts.output_bound AS tokens_held,
+            receipts.uncached_input + receipts.cached_input + receipts.cache_write + receipts.output AS tokens`
+
 export const PROOF_RULE_NAMES: readonly string[] = Object.values(RULES)
 
 /**
@@ -68,7 +72,7 @@ WITH ahead AS MATERIALIZED (
       FROM picked CROSS JOIN LATERAL (
         SELECT receipts.row, receipts.key, receipts.kind, receipts.state, receipts.model, receipts.price_version,
             receipts.buckets, receipts.caps, receipts.hold_nano, receipts.opened_at, receipts.cost_nano,
-            receipts.charge_nano, receipts.shortfall_nano, receipts.movement, receipts.balance_nano
+            receipts.charge_nano, receipts.shortfall_nano, receipts.movement, receipts.balance_nano, ${TOKENS}
           FROM receipts WHERE receipts.account = picked.account
             AND receipts.movement > picked.above AND receipts.movement <= picked.until OFFSET 0) AS receipt),
   open AS MATERIALIZED (
@@ -76,7 +80,7 @@ WITH ahead AS MATERIALIZED (
       FROM (
         SELECT receipts.account, receipts.row, receipts.key, receipts.kind, receipts.state, receipts.model,
             receipts.price_version, receipts.buckets, receipts.caps, receipts.hold_nano, receipts.opened_at,
-            receipts.cost_nano, receipts.charge_nano, receipts.shortfall_nano, receipts.movement, receipts.balance_nano
+            receipts.cost_nano, receipts.charge_nano, receipts.shortfall_nano, receipts.movement, receipts.balance_nano, ${TOKENS}
           FROM receipts WHERE receipts.state = 'open' AND (SELECT bool_or(is_end) FROM picked) OFFSET 0) AS receipt
         JOIN picked ON picked.account = receipt.account WHERE picked.is_end),
   seen AS (SELECT * FROM closed UNION ALL SELECT * FROM open),
@@ -140,14 +144,16 @@ WITH ahead AS MATERIALIZED (
         CROSS JOIN LATERAL (SELECT buckets.account, buckets.closed_at, buckets.posted_nano, buckets.granted_nano,
             buckets.held_nano FROM buckets WHERE buckets.row = totals.bucket OFFSET 0) AS found),
   counting AS MATERIALIZED (
-    SELECT seen.account, 'cap:' || seen.key || ':' || name AS subject, seen.opened_at, seen.state, seen.charge_nano, seen.hold_nano
-      FROM seen CROSS JOIN LATERAL unnest(string_to_array(seen.caps, ' ')) AS name WHERE seen.caps IS NOT NULL),
+    SELECT seen.account, cap_subject(seen.key, mark) AS subject, seen.opened_at, seen.state,
+        spent_of(measure_of(mark), seen.charge_nano, true, seen.tokens_held, seen.tokens) AS spent,
+        held_of(measure_of(mark), seen.hold_nano, seen.tokens_held) AS held
+      FROM seen CROSS JOIN LATERAL unnest(string_to_array(seen.caps, ' ')) AS mark WHERE seen.caps IS NOT NULL),
   -- The sum of a period begins with it: a receipt of it that was read before would have begun it before.
   counters AS MATERIALIZED (
     SELECT picked.account, picked.is_end, counter.*,
         coalesce(CASE (known.value ->> 0)::bigint WHEN counter.period_start THEN (known.value ->> 1)::numeric END, 0)
-          + coalesce(sum(counting.charge_nano) FILTER (WHERE counting.state = 'settled'), 0) AS spent,
-        coalesce(sum(counting.hold_nano) FILTER (WHERE counting.state = 'open'), 0) AS held
+          + coalesce(sum(counting.spent) FILTER (WHERE counting.state = 'settled'), 0) AS spent,
+        coalesce(sum(counting.held) FILTER (WHERE counting.state = 'open'), 0) AS held
       FROM picked CROSS JOIN LATERAL (SELECT spend_counters.subject, spend_counters.period_start,
             spend_counters.spent_nano, spend_counters.held_nano FROM spend_counters
           WHERE spend_counters.account = picked.account OFFSET 0) AS counter

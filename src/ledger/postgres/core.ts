@@ -1,6 +1,6 @@
 import { isUnavailable } from '../../db/sql-store.ts'
 import type { LruMap } from '../../lib/collections.ts'
-import type { Allowance } from '../../model/allowance.ts'
+import { type Allowance, measureOf } from '../../model/allowance.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
 import type { AccountRow, BucketRow, RequestId } from '../../model/ids.ts'
@@ -150,6 +150,7 @@ export function refusedByLimit(
 
 const drawOf = (allowance: Allowance | undefined, amounts: AmountsRow): Draw => ({
   status: allowance && allowanceStatusFrom(allowance, amounts),
+  measure: allowance ? measureOf(allowance) : 'usd',
   posted: BigInt(amounts.posted),
   held: BigInt(amounts.held),
 })

@@ -267,6 +267,7 @@ interface AbandonedTurn extends HeldTurn {
   readonly inputEstimate: number
   readonly cachedEstimate: number
   readonly outputBound: number
+  readonly asked?: string | null
 }
 
 interface Abandoned {

@@ -1,4 +1,4 @@
-import { type Allowance, periodAt } from '../../model/allowance.ts'
+import { type Allowance, amountAt, markOfCap, measureOf, periodAt } from '../../model/allowance.ts'
 import type { BucketRow } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import {
@@ -168,7 +168,8 @@ function moveBetween(
 
 /** A changed cap counts at once; spending in the running period stays. */
 function capStatusOf(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
-  const { subject, cycle, amount } = allowance
+  const { subject, cycle } = allowance
+  const amount = amountAt(allowance, at)
   const counter = account.counters.get(subject)
   if (counter && counter.end > at) {
     const { start, end, spent, held } = counter
@@ -183,39 +184,55 @@ export const roomUnder = ({ bound, spent, held }: SpendCounter): bigint => bound
 /** Counts a hold against a cap that has room. The next period begins in the same row. */
 export function countHold(
   account: AccountState,
-  { allowance: { subject, name, amount }, period: { start, end } }: AllowanceStatus,
-  { receipt, heldAmount }: Pick<OpenTurn, 'receipt' | 'heldAmount'>,
+  { allowance, granted, period: { start, end } }: AllowanceStatus,
+  { receipt, amount }: { readonly receipt: number; readonly amount: bigint },
 ): CountedSpend {
+  const { subject } = allowance
   let counter = account.counters.get(subject)
   if (!counter) {
-    counter = { subject, start, end, firstReceipt: receipt, carried: 0n, bound: amount, spent: 0n, held: 0n }
+    counter = { subject, start, end, firstReceipt: receipt, carried: 0n, bound: granted, spent: 0n, held: 0n }
     account.counters.set(subject, counter)
   } else if (counter.start !== start) {
     Object.assign(counter, { start, end, firstReceipt: receipt, carried: 0n, spent: 0n, held: 0n })
   }
-  counter.bound = amount
-  counter.held += heldAmount
-  return { counter, name }
+  counter.bound = granted
+  counter.held += amount
+  return { counter, mark: markOfCap(allowance), measure: measureOf(allowance), amount }
 }
 
-type CountedTurn = Pick<OpenTurn, 'receipt' | 'counted' | 'heldAmount'>
+type CountedTurn = Pick<OpenTurn, 'receipt' | 'counted'>
 
 /** Without counters whose next period has begun since, which no longer count this turn. */
-const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
-  counted.flatMap(({ counter }) => (counter.firstReceipt <= receipt ? counter : []))
+const running = ({ receipt, counted }: CountedTurn): CountedSpend[] =>
+  counted.filter(({ counter }) => counter.firstReceipt <= receipt)
 
 /** Called before anything moves. */
 export function assertHoldCounted(turn: CountedTurn): void {
-  for (const { held } of runningCounters(turn))
-    if (held < turn.heldAmount) throw new BrokenRule('a hold ends where it was counted')
+  for (const { counter, amount } of running(turn))
+    if (counter.held < amount) throw new BrokenRule('a hold ends where it was counted')
 }
 
-export function countCharge(turn: OpenTurn, charge: bigint): CounterSet[] {
-  return runningCounters(turn).map((counter) => {
-    counter.held -= turn.heldAmount
-    counter.spent += charge
+/** What a turn has used of its caps. One that is released has used nothing. */
+interface Spent {
+  readonly charge: bigint
+  readonly isSettled: boolean
+  readonly tokens: number
+}
+
+export function countCharge(turn: CountedTurn & Pick<OpenTurn, 'account'>, spent: Spent): CounterSet[] {
+  return running(turn).map(({ counter, measure, amount }) => {
+    counter.held -= amount
+    counter.spent += spentOf(measure, amount, spent)
     return counterSet(turn.account, counter)
   })
+}
+
+/** Tokens are counted up to those that the hold has reserved, as money is. */
+function spentOf(measure: CountedSpend['measure'], amount: bigint, { charge, isSettled, tokens }: Spent): bigint {
+  if (measure === 'usd') return charge
+  if (!isSettled) return 0n
+  const used = BigInt(tokens)
+  return measure === 'tokens' && used < amount ? used : amount
 }
 
 export const counterSet = (account: AccountState['account'], counter: SpendCounter): CounterSet => ({

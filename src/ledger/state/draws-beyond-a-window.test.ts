@@ -21,7 +21,7 @@ function refusalOf({ granted, left, plan }: { granted: bigint; left: bigint; pla
   const draws = drawsOf(account, { kind: 'builder', allowances: [window(plan)] }, 10)
   const terms = { inputPico: 0n, outputPicoPerToken: 1000n, perRequest: 0n as NanoUsd }
   const chosenCap = { sharePercent: 25, tokensMin: 1 }
-  return decideCap({ terms, clientCap: 100, modelCap: 100, chosenCap }, draws, 10)
+  return decideCap({ terms, clientCap: 100, modelCap: 100, chosenCap, choices: 1, inputEstimate: 0 }, draws, 10)
 }
 
 describe('a request that a window does not cover', () => {

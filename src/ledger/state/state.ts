@@ -1,4 +1,4 @@
-import type { Allowance, Period, Unit } from '../../model/allowance.ts'
+import type { Allowance, Measure, Period, Unit } from '../../model/allowance.ts'
 import type { AppliedLimit, KeyKind } from '../../model/caller.ts'
 import type { Ending } from '../../model/ending.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../../model/ids.ts'
@@ -38,7 +38,7 @@ export interface AccountState {
   readonly wallet: Bucket
   /** The newest open bucket of each window, by subject. */
   readonly periods: Map<string, PeriodBucket>
-  /** Spending of its keys under their caps, by subject. */
+  /** Spending under the caps of its keys, people and teams, by subject. */
   readonly counters: Map<string, SpendCounter>
   /** Periods followed by a newer one while turns still hold on them. */
   readonly endedWithHolds: Set<PeriodBucket>
@@ -66,7 +66,10 @@ export interface PeriodBucket extends Bucket {
   granted: bigint
 }
 
-/** Spending and holds of one key in the running period of a spend cap; together never above `bound`. */
+/**
+ * Spending and holds of one key, person or team in the running period of a cap; together never above `bound`. Of a cap on requests or
+ * tokens, their number.
+ */
 export interface SpendCounter {
   readonly subject: string
   start: number
@@ -112,11 +115,14 @@ export interface Claim {
   readonly state: 'running' | 'kept' | 'not-kept'
 }
 
-/** A spend cap that a turn counts against. */
+/** A cap that a turn counts against. */
 export interface CountedSpend {
   readonly counter: SpendCounter
-  /** `day` or `month`. */
-  readonly name: string
+  /** As on the receipt: see `markOfCap`. */
+  readonly mark: string
+  readonly measure: Measure
+  /** What the turn holds of it. */
+  readonly amount: bigint
 }
 
 export interface OpenTurn {
@@ -137,6 +143,8 @@ export interface OpenTurn {
   readonly cachedEstimate: number
   /** The output that the hold covers, of all choices together. */
   readonly outputBound: number
+  /** What its client asked for that changes the price: `PricedValues` as JSON. */
+  readonly asked?: string | undefined
 }
 
 export const createLedgerState = (next: NextRows): LedgerState => ({
@@ -206,13 +214,15 @@ export interface ReceiptOpened {
   readonly model: string
   readonly priceVersion: number
   readonly buckets: readonly BucketRow[]
-  /** Names of the spend caps that it counts against. */
+  /** Marks of the caps that it counts against. */
   readonly caps: readonly string[]
   readonly heldAmount: NanoUsd
   readonly cap: number
   readonly outputBound: number
   readonly inputEstimate: number
   readonly cachedEstimate: number
+  readonly tags?: string | undefined
+  readonly asked?: string | undefined
   readonly at: number
 }
 

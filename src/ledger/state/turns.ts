@@ -1,4 +1,4 @@
-import type { Allowance } from '../../model/allowance.ts'
+import { type Allowance, type Measure, measureOf } from '../../model/allowance.ts'
 import type { AppliedLimit, KeyKind } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../../model/ids.ts'
@@ -49,11 +49,15 @@ export interface AdmitRequest {
   /** The part of the estimate that the provider has just seen in the same conversation. */
   readonly cachedEstimate: number
   readonly limits: readonly AppliedLimit[]
-  /** For a builder key the windows of the account's plan; for any key its spend caps. */
+  /** For a builder key the windows of the account's plan; for any key the caps of the key, its person and its team. */
   readonly allowances: readonly Allowance[]
   /** The plan that a builder key's windows belong to. */
   readonly plan?: string | undefined
   readonly claim: ClaimRequest | undefined
+  /** Of its client, for the receipt: see `writeTags` in model/tags.ts. */
+  readonly tags?: string | undefined
+  /** What the client asked for that changes the price: `PricedValues` as JSON. */
+  readonly asked?: string | undefined
   /** Of a JSON answer nothing is delivered before its end. */
   readonly delivery?: Delivery | undefined
 }
@@ -100,11 +104,16 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitRequest, { at, nowM
   const decided = decideCap(op, draws, at)
   if (decided.kind !== 'decided') return decided
   const { cap, heldAmount } = decided
-  // A free turn opens no window, and holds on the wallet at most: without hold and charge a window's period would count as unused, and
-  // be moved or closed under the turn.
-  const drawn = heldAmount > 0n ? draws : draws.filter(({ status }) => status === undefined)
-  for (const { posted, held } of drawn)
-    if (posted - held < heldAmount) throw new BrokenRule('a hold is placed on what is there')
+  const heldTokens = tokensHeld(op, cap)
+  const drawn: PlacedDraw[] = []
+  for (const draw of draws) {
+    const amount = heldOf(draw.measure, { heldAmount, heldTokens })
+    // A free turn opens no window, and holds on the wallet at most: without hold and charge a window's period would count as unused, and
+    // be moved or closed under the turn.
+    if (draw.status !== undefined && amount === 0n) continue
+    if (draw.posted - draw.held < amount) throw new BrokenRule('a hold is placed on what is there')
+    drawn.push({ draw, amount })
+  }
   takeLimits(ledgerState, op.limits, nowMicros)
   return placeHold(ledgerState, op, account, { drawn, heldAmount, cap, at })
 }
@@ -114,7 +123,12 @@ function placeHold(
   ledgerState: LedgerState,
   op: AdmitRequest,
   account: AccountState,
-  placed: { readonly drawn: readonly Draw[]; readonly heldAmount: NanoUsd; readonly cap: number; readonly at: number },
+  placed: {
+    readonly drawn: readonly PlacedDraw[]
+    readonly heldAmount: NanoUsd
+    readonly cap: number
+    readonly at: number
+  },
 ): AdmitOutcome {
   const { requestId } = op
   const { drawn, heldAmount, cap, at } = placed
@@ -124,9 +138,12 @@ function placeHold(
   const buckets: Bucket[] = []
   const rows: BucketRow[] = []
   const counted: CountedSpend[] = []
-  for (const { status } of drawn) {
+  for (const {
+    draw: { status },
+    amount,
+  } of drawn) {
     if (status?.allowance.unit === 'cap') {
-      counted.push(countHold(account, status, { receipt, heldAmount }))
+      counted.push(countHold(account, status, { receipt, amount }))
       continue
     }
     const opened = status && openPeriod(ledgerState, account, status, at)
@@ -151,6 +168,7 @@ function placeHold(
     inputEstimate: op.inputEstimate,
     cachedEstimate: op.cachedEstimate,
     outputBound,
+    asked: op.asked,
   })
   changes.push({
     kind: 'receipt-opened',
@@ -162,12 +180,14 @@ function placeHold(
     model: op.model,
     priceVersion: op.priceVersion,
     buckets: rows,
-    caps: counted.map(({ name }) => name),
+    caps: counted.map(({ mark }) => mark),
     heldAmount,
     cap,
     outputBound,
     inputEstimate: op.inputEstimate,
     cachedEstimate: op.cachedEstimate,
+    tags: op.tags,
+    asked: op.asked,
     at,
   })
   for (const bucket of rows) changes.push({ kind: 'bucket-moved', bucket, posted: 0n, held: heldAmount })
@@ -176,10 +196,26 @@ function placeHold(
   return { kind: 'held', receipt, cap, heldAmount, changes }
 }
 
-/** One source that pays for a turn: the wallet or an allowance. A turn holds on each of its sources, or on none. */
+/** Nothing refuses any more. */
+interface PlacedDraw {
+  readonly draw: Draw
+  readonly amount: bigint
+}
+
+/** What a turn holds of a balance or a cap. */
+export const heldOf = (
+  measure: Measure,
+  { heldAmount, heldTokens }: { readonly heldAmount: bigint; readonly heldTokens: number },
+): bigint => (measure === 'usd' ? heldAmount : measure === 'requests' ? 1n : BigInt(heldTokens))
+
+const tokensHeld = ({ inputEstimate, choices }: Pick<AdmitRequest, 'inputEstimate' | 'choices'>, cap: number): number =>
+  inputEstimate + cap * choices
+
+/** One source that a turn uses: the wallet or an allowance. A turn holds on each of its sources, or on none. */
 export interface Draw {
   /** Undefined: the wallet. */
   readonly status: AllowanceStatus | undefined
+  readonly measure: Measure
   /** What is left, holds included. */
   readonly posted: bigint
   /** What running turns reserve. */
@@ -195,6 +231,21 @@ export type MoneyRefusal =
   /** Of the windows that are used up, the one that ends last. */
   | AllowanceShortage<'exhausted'>
   | AllowanceShortage<'cap-reached'>
+  | QuotaShortage
+
+/** A cap on requests or tokens leaves too little. */
+export interface QuotaShortage {
+  /** `quota-in-flight`: running turns hold the rest. */
+  readonly kind: 'quota-reached' | 'quota-in-flight'
+  readonly allowance: Allowance
+  readonly limit: bigint
+  readonly used: bigint
+  readonly needed: bigint
+  /** The output that a cap on tokens has left; undefined when the input alone is too much. */
+  readonly tokensCovered: number | undefined
+  readonly resetsAt: number
+  readonly resetsInMs: number
+}
 
 interface Shortage<Kind extends string> {
   readonly kind: Kind
@@ -219,38 +270,85 @@ export function drawsOf(
   at: number,
 ): Draw[] {
   const draws: Draw[] = []
-  if (kind === 'wallet') draws.push({ status: undefined, posted: account.wallet.posted, held: account.wallet.held })
+  const { posted, held } = account.wallet
+  if (kind === 'wallet') draws.push({ status: undefined, measure: 'usd', posted, held })
   for (const allowance of allowances) {
     if (kind === 'wallet' && allowance.unit === 'quota') continue
     const status = allowanceStatusOf(account, allowance, at)
-    draws.push({ status, posted: status.posted, held: status.held })
+    draws.push({ status, measure: measureOf(allowance), posted: status.posted, held: status.held })
   }
   return draws
 }
 
-type WantedCap = Pick<AdmitRequest, 'terms' | 'clientCap' | 'modelCap' | 'chosenCap'>
+type WantedCap = Pick<AdmitRequest, 'terms' | 'clientCap' | 'modelCap' | 'chosenCap' | 'inputEstimate' | 'choices'>
 
-/** Decides the output cap and the hold. A client's cap is never lowered for lack of money; a cap that we choose is lowered to what the money covers. */
+/**
+ * Decides the output cap and the hold. A client's cap is lowered to what is left for its run, and never for another lack of money or
+ * tokens; a cap that we choose is lowered to what they cover.
+ */
 export function decideCap(
-  op: WantedCap,
+  wish: WantedCap,
   draws: readonly Draw[],
   at: number,
 ): { readonly kind: 'decided'; readonly cap: number; readonly heldAmount: NanoUsd } | MoneyRefusal {
+  const op = wish.clientCap !== undefined && draws.some(isOfRun) ? lowerForRuns(wish, draws) : wish
   let least: bigint | undefined
-  for (const { posted, held } of draws) {
-    const available = posted - held
-    if (least === undefined || available < least) least = available
+  let most = op.modelCap
+  for (const draw of draws) {
+    const available = draw.posted - draw.held
+    if (draw.measure !== 'usd') {
+      const room = outputUnderQuota(op, draw.measure, available)
+      if (room < (op.clientCap ?? Math.min(op.modelCap, op.chosenCap.tokensMin))) return refuseQuota(op, draw, at)
+      most = Math.min(most, room)
+    } else if (least === undefined || available < least) least = available
   }
   // Never negative, though a spend cap may have been lowered below its usage: what costs nothing passes even then.
   const available = least === undefined || least < 0n ? ZERO : (least as NanoUsd)
-  const wanted = op.clientCap ?? op.modelCap
+  const wanted = op.clientCap ?? most
   const heldAmount = heldAmountFor(op.terms, wanted)
   if (heldAmount <= available) return { kind: 'decided', cap: wanted, heldAmount }
   if (op.clientCap !== undefined) return refuseMoney(op.terms, draws, { available, needed: heldAmount, at })
-  const cap = chosenCapFor(op, available)
+  const cap = Math.min(most, chosenCapFor(op, available))
   const lowered = heldAmountFor(op.terms, cap)
   if (lowered <= available) return { kind: 'decided', cap, heldAmount: lowered }
   return refuseMoney(op.terms, draws, { available, needed: lowered, at })
+}
+
+const isOfRun = ({ status }: Draw): boolean => status?.allowance.holder === 'run'
+
+/** An agent near the end of its budget gets a shorter answer rather than none: as long as one that gave no cap would get at least. */
+function lowerForRuns(op: WantedCap, draws: readonly Draw[]): WantedCap {
+  const { clientCap = op.modelCap, chosenCap, terms } = op
+  let room = clientCap
+  for (const draw of draws) {
+    if (!isOfRun(draw)) continue
+    const left = draw.posted > draw.held ? draw.posted - draw.held : 0n
+    const covered =
+      draw.measure === 'usd'
+        ? (tokensCovered(terms, left as NanoUsd) ?? 0)
+        : outputUnderQuota(op, draw.measure, draw.posted - draw.held)
+    room = Math.min(room, covered)
+  }
+  return { ...op, clientCap: Math.max(room, Math.min(clientCap, chosenCap.tokensMin)) }
+}
+
+/** The output cap that a cap on requests or tokens leaves room for; -1 when it leaves none for the request itself. */
+function outputUnderQuota({ inputEstimate, choices }: WantedCap, measure: Measure, available: bigint): number {
+  if (measure === 'requests') return available > 0n ? Number.MAX_SAFE_INTEGER : -1
+  const left = Number(available) - inputEstimate
+  return left < 0 ? -1 : Math.floor(left / choices)
+}
+
+function refuseQuota(op: WantedCap, { status, measure, posted, held }: Draw, at: number): QuotaShortage {
+  if (status === undefined) throw new Error('A wallet counts neither requests nor tokens')
+  const least = op.clientCap ?? Math.min(op.modelCap, op.chosenCap.tokensMin)
+  const needed = heldOf(measure, { heldAmount: 0n, heldTokens: tokensHeld(op, least) })
+  const { allowance, granted, period } = status
+  const room = measure === 'tokens' ? outputUnderQuota(op, measure, posted - held) : -1
+  const tokensCovered = room < 0 ? undefined : room
+  const amounts = { allowance, limit: granted, used: granted - posted, needed, tokensCovered }
+  const resets = { resetsAt: period.end, resetsInMs: period.end - at }
+  return { kind: posted < needed ? 'quota-reached' : 'quota-in-flight', ...amounts, ...resets }
 }
 
 function chosenCapFor({ terms, modelCap, chosenCap }: WantedCap, available: bigint): number {
@@ -267,7 +365,7 @@ function refuseMoney(
   { available, needed, at }: { readonly available: NanoUsd; readonly needed: NanoUsd; readonly at: number },
 ): MoneyRefusal {
   const lack = { available, needed, tokensCovered: tokensCovered(terms, available) }
-  const lacking = draws.filter((draw) => draw.posted < needed)
+  const lacking = draws.filter(({ measure, posted }) => measure === 'usd' && posted < needed)
   if (lacking.some((draw) => draw.status === undefined)) return { kind: 'short', ...lack }
   const allowances = lacking.flatMap(({ status }) => status ?? [])
   // The next period decides whether waiting helps: another plan may have opened the running one.
@@ -277,7 +375,7 @@ function refuseMoney(
   if (cappedBy) return { kind: 'cap-reached', ...lack, ...factsOf(cappedBy, at) }
   const window = latestOf(allowances, 'quota')
   if (window) return { kind: 'exhausted', ...lack, ...factsOf(window, at) }
-  const tightest = draws.find(({ posted, held }) => posted - held <= available)
+  const tightest = draws.find(({ measure, posted, held }) => measure === 'usd' && posted - held <= available)
   return { kind: 'in-flight', ...lack, of: tightest?.status?.allowance }
 }
 
@@ -367,7 +465,8 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
     bucket.posted -= charge
     if (bucket.unit === 'usd') balance = bucket.posted
   }
-  releaseLimits(ledgerState, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.nowMicros)
+  const tokens = owed ? inputTokensOf(owed.usage) + owed.usage.output : 0
+  releaseLimits(ledgerState, turn.limits, tokens, op.nowMicros)
   const account = accountStateOf(ledgerState, turn.account)
   const changes: Change[] = [
     {
@@ -385,7 +484,7 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
   for (const { row } of turn.buckets) {
     changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.heldAmount })
   }
-  if (turn.counted.length > 0) changes.push(...countCharge(turn, charge))
+  if (turn.counted.length > 0) changes.push(...countCharge(turn, { charge, isSettled: owed !== undefined, tokens }))
   if (account.endedWithHolds.size > 0) changes.push(...closeOutlived(ledgerState, account, turn, at))
   if (turn.claim !== undefined) changes.push(endClaim(ledgerState, turn.claim, claimStateOf(ending)))
   return { kind: 'closed', charge, shortfall, changes }

@@ -38,6 +38,8 @@ const ANTHROPIC: AnthropicDialect = {
   withoutFields: [],
   hidesReasoning: true,
   cannot: ['n'],
+  // Its `auto` uses capacity that was bought, if there is some, and its usage says whether it has.
+  pricedValues: { service_tier: { priority: 'auto' }, speed: 'any', inference_geo: 'any' },
   keepsOnDemand: true,
   midSystem: false,
   prefill: false,
@@ -53,6 +55,7 @@ const ANTHROPIC: AnthropicDialect = {
 const GENERIC: AnthropicDialect = {
   ...ANTHROPIC,
   name: 'generic',
+  pricedValues: {},
   hidesReasoning: false,
   prefill: true,
   thinkingDisplay: false,

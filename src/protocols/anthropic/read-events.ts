@@ -4,7 +4,7 @@ import type { InputUsage, Usage } from '../../model/price.ts'
 import { restoreNumbersIn } from '../json/exact-numbers.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
-import { countOf, newStreamState, recordUsage } from '../shared/stream-state.ts'
+import { countOf, newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { markedData, nameOfFrame, parseFrameData } from '../sse/frames.ts'
 import { CONTENT_AFTER_END, NAMELESS_CALL, NO_CALLS } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
@@ -73,7 +73,10 @@ class AnthropicEventReader implements EventReader {
       case 'message_start':
         if (this.#hasBegun) state.invalid = 'a second message_start'
         this.#hasBegun = true
-        if (isObject(frame.message)) this.#counts = mergeUsage(this.#counts, promptCounts(frame.message.usage))
+        if (isObject(frame.message)) {
+          this.#counts = mergeUsage(this.#counts, promptCounts(frame.message.usage))
+          readServed(state, frame.message.usage)
+        }
         state.inputCounted = readInput(this.#counts)
         return []
       case 'content_block_start':
@@ -85,6 +88,7 @@ class AnthropicEventReader implements EventReader {
       case 'message_delta': {
         this.#counts = mergeUsage(this.#counts, frame.usage)
         this.#usage = readUsage(this.#counts) ?? this.#usage
+        readServed(state, frame.usage)
         const reason = isObject(frame.delta) ? frame.delta.stop_reason : undefined
         return reason === undefined || reason === null ? [] : this.#finish(reason)
       }
@@ -357,6 +361,14 @@ export function mergeUsage(known: Fields, usage: unknown): Fields {
     usage[name] === null || usage[name] === undefined ? [] : [[name, usage[name]]],
   )
   return { ...known, ...Object.fromEntries(counts) }
+}
+
+/** Which capacity, speed and region have served the request. */
+function readServed(state: StreamState, usage: unknown): void {
+  if (!isObject(usage)) return
+  state.serviceTier = usage.service_tier ?? state.serviceTier
+  state.speed = usage.speed ?? state.speed
+  state.inferenceGeo = usage.inference_geo ?? state.inferenceGeo
 }
 
 /** The counts before the answer: what they say of the output is not of this answer. */

@@ -43,6 +43,22 @@ export interface ChatDialect extends DialectTraits {
   readonly prefill: 'plain' | 'prefix'
 }
 
+/** These servers ignore a service tier, or refuse it. Others may know tiers of which we know nothing: the operator has priced them. */
+const WITHOUT_TIERS = new Set([
+  ...[
+    'demo',
+    'deepseek',
+    'mistral',
+    'moonshot',
+    'alibaba',
+    'together',
+    'github-copilot',
+    'google-vertex',
+    'anthropic-compat',
+  ],
+  ...['vllm', 'ollama', 'llamacpp', 'lmstudio'],
+])
+
 const GENERIC: ChatDialect = {
   wire: 'chat',
   name: 'generic',
@@ -66,6 +82,7 @@ const GENERIC: ChatDialect = {
   splitsChoices: false,
   prefill: 'plain',
   cannot: ['file_url'],
+  pricedValues: { service_tier: 'any' },
   traits: PLAIN_TRAITS,
   source: 'What nearly every compatible server accepts: the older cap name and no developer role.',
 }
@@ -74,6 +91,7 @@ const row = (name: string, source: string, over: Partial<ChatDialect> = {}): Cha
   ...GENERIC,
   name,
   source,
+  ...(WITHOUT_TIERS.has(name) && { pricedValues: {} }),
   ...over,
 })
 

@@ -206,7 +206,7 @@ describe('readRequest', () => {
       'invalid_type',
       'tools[0].function.name',
     ],
-    ['a dearer tier', { ...base, service_tier: 'priority' }, 'unsupported_value', 'service_tier'],
+    ['a tier that is no word', { ...base, service_tier: 'Priority!' }, 'unsupported_value', 'service_tier'],
     ['web search', { ...base, web_search_options: {} }, 'unsupported_parameter', 'web_search_options'],
     ['other models to fall back on', { ...base, models: ['x'] }, 'unsupported_parameter', 'models'],
     ['a dearer way to think', { ...base, reasoning: { mode: 'pro' } }, 'unsupported_value', 'reasoning.mode'],

@@ -30,6 +30,7 @@ import {
   inputSizeOf,
   type NestedTable,
   optionalNames,
+  pricedValuesOf,
   readNested,
 } from '../fields/read-fields.ts'
 import { arrayElements, jsonArray, memberBytes } from '../json/bytes.ts'
@@ -78,6 +79,10 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       outputCapParam: isAbsent(newerCap) && !isAbsent(olderCap) ? 'max_tokens' : 'max_completion_tokens',
       choices,
       inputField: 'messages',
+      priced:
+        value.service_tier === undefined && value.speed === undefined && value.inference_geo === undefined
+          ? undefined
+          : pricedValuesOf(value),
       demands: demandsOf({ choices, stop: value.stop, toolChoice, format }),
       boundTo: undefined,
       compacts: undefined,
@@ -385,8 +390,9 @@ export const CHAT_FIELDS: FieldTable = {
   prompt_cache_retention: { policy: 'ignored' },
   prompt_cache_options: { policy: 'ignored' },
 
-  service_tier: { policy: 'standard-only' },
-  speed: { policy: 'standard-only' },
+  service_tier: { policy: 'priced' },
+  speed: { policy: 'priced' },
+  inference_geo: { policy: 'priced' },
   priority: { policy: 'standard-only' },
 
   models: { policy: 'refused' },

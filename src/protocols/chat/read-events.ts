@@ -55,6 +55,7 @@ class ChatEventReader implements EventReader {
     this.#readChunk(chunk)
     if (state.outputBytes > bytesBefore) state.contentFrames += 1
     recordUsage(state, this.#usage.usage)
+    if (chunk.service_tier !== undefined) state.serviceTier = chunk.service_tier
     return this.#events
   }
 

@@ -35,7 +35,8 @@ export function readReply({ body, value }: ReceivedReply, options: ReplyOptions)
   let outputBytes = 0
   for (const choice of repaired.choices) outputBytes += textBytesOf(choice.message as Fields)
   const close = (settled: SettledCharge): Buffer => closingOfReply(body, rewritten, request, settled)
-  return { kind: 'reply', usage: usage.usage, outputBytes, close }
+  const { service_tier: serviceTier, speed, inference_geo: inferenceGeo } = value
+  return { kind: 'reply', usage: usage.usage, outputBytes, served: { serviceTier, speed, inferenceGeo }, close }
 }
 
 const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && isObject(choice.message)

@@ -59,6 +59,7 @@ export class ChatTap implements StreamAdapter {
     const hasUsage = this.#usage.read(chunk, request.choices, dialect)
     const encoded = this.#readChunk(frame, chunk, hasUsage)
     recordUsage(this.state, this.#usage.usage)
+    if (chunk.service_tier !== undefined) this.state.serviceTier = chunk.service_tier
     return encoded
   }
 

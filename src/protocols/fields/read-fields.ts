@@ -1,4 +1,5 @@
 import { isObject } from '../../lib/types.ts'
+import { BASE_VALUES, PRICED_FIELDS, PRICED_VALUE, type PricedField, type PricedValues } from '../../model/price.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { Demand, InputSize, JsonMember, RequestBody, TurnRequest } from '../../model/turn.ts'
 import { memberBytes } from '../json/bytes.ts'
@@ -14,11 +15,13 @@ import { checkNames, checkValue, isAbsent, type ValueCheck, wrongType } from './
  * - `control`: Millrace decides on it and rewrites it for the provider, so that the price and the provider's request agree.
  * - `passed`: goes to the provider as it came.
  * - `ignored`: accepted, left out of what goes to the provider, and named in `x-millrace-ignored-fields`.
+ * - `priced`: changes the price of the tokens. Standard values count as absent; another one passes where the model has a price for it,
+ *   on lanes that know it, and is refused elsewhere.
  * - `standard-only`: would change price or destination; `auto`, `default`, `standard` and null count as absent, anything else
  *   is refused.
  * - `refused`: asks for something that is not provided.
  */
-export type FieldPolicy = 'control' | 'passed' | 'ignored' | 'standard-only' | 'refused'
+export type FieldPolicy = 'control' | 'passed' | 'ignored' | 'priced' | 'standard-only' | 'refused'
 
 interface FieldRule {
   readonly policy: FieldPolicy
@@ -123,14 +126,28 @@ export function checkFields(
       const message = `\`${name}\` is not supported by this gateway. Leave it out.`
       return problem('unsupported_parameter', message, { param: name })
     }
-    if (rule.policy === 'standard-only' && !STANDARD_VALUES.has(value)) {
-      const message = `\`${name}\` would change the price of the request, and this gateway has no price for that. Leave it out, or send "auto" or "default".`
-      return problem('unsupported_value', message, { param: name })
-    }
+    if (rule.policy === 'standard-only' && !STANDARD_VALUES.has(value)) return withoutPrice(name)
+    if (rule.policy === 'priced' && !BASE_VALUES.has(value) && !isPricedValue(value)) return withoutPrice(name)
     const found = rule.check && checkValue(name, value, rule.check)
     if (found) return found
   }
   return undefined
+}
+
+const withoutPrice = (name: string): Problem =>
+  problem(
+    'unsupported_value',
+    `\`${name}\` would change the price of the request, and this gateway has no price for that. Leave it out, or send "auto" or "default".`,
+    { param: name },
+  )
+
+const isPricedValue = (value: unknown): value is string => typeof value === 'string' && PRICED_VALUE.test(value)
+
+/** What checked fields ask for beyond the standard. */
+export function pricedValuesOf(body: ParsedBody['value']): PricedValues | undefined {
+  const asked = PRICED_FIELDS.filter((field) => !BASE_VALUES.has(body[field]))
+  if (asked.length === 0) return undefined
+  return Object.fromEntries(asked.map((field) => [field, body[field] as string]))
 }
 
 /**
@@ -205,14 +222,18 @@ interface LaneChanges {
  * with the members that the parser rewrote, and with the optional fields that the lane gets.
  */
 export function changesForLane(
-  { body, rewritten, optionalFields }: TurnRequest,
+  { body, rewritten, optionalFields, priced }: TurnRequest,
   { dialect, passFields }: RelayTarget<DialectTraits & { readonly extraFields: readonly string[] }>,
   table: FieldTable,
 ): LaneChanges {
   const changes: MemberChanges = new Map(rewritten)
   for (const member of body.members) {
     const policy = table[member.name]?.policy
-    const isOurs = policy === 'control' || policy === 'standard-only' || policy === 'refused'
+    const isOurs =
+      policy === 'control' ||
+      policy === 'standard-only' ||
+      policy === 'refused' ||
+      (policy === 'priced' && priced?.[member.name as PricedField] === undefined)
     // In valid JSON only `null` begins with this letter.
     if (isOurs || body.bytes[member.valueStart] === SMALL_N) changes.set(member.name, null)
   }

@@ -29,6 +29,7 @@ const GENERIC: GeminiDialect = {
   hidesReasoning: true,
   // How many candidates may be requested differs by model.
   cannot: ['n'],
+  pricedValues: {},
   callIds: false,
   validatedCalls: false,
   traits: TRAITS,
@@ -42,6 +43,7 @@ export const GEMINI_DIALECTS: readonly GeminiDialect[] = [
     name: 'google',
     aliases: ['gemini'],
     callIds: true,
+    pricedValues: { service_tier: 'any' },
     validatedCalls: true,
     // 400 "Penalty is not enabled for models/…", "Logprobs is not enabled for models/…": of every model since 2.5.
     withoutFields: ['presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs'],

@@ -152,6 +152,8 @@ class GeminiEventReader implements EventReader {
     const counts = readCounts(this.#counts, usageMetadata)
     recordUsage(state, counts === this.#counts ? undefined : usageOf(counts, state.outputBytes > 0))
     this.#counts = counts
+    if (isObject(usageMetadata) && usageMetadata.serviceTier !== undefined)
+      state.serviceTier = usageMetadata.serviceTier
     const input = inputOf(counts)
     if (input === undefined) return
     const cachedInput = Math.min(counts.cached ?? 0, input)

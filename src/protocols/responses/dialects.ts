@@ -18,6 +18,9 @@ export interface ResponsesDialect extends DialectTraits {
   readonly sealsReasoning: boolean
 }
 
+/** These servers ignore a service tier, or refuse it. Others may know tiers of which we know nothing: the operator has priced them. */
+const WITHOUT_TIERS = new Set(['deepseek', 'vllm', 'ollama', 'llamacpp', 'lmstudio', 'github-copilot'])
+
 const GENERIC: ResponsesDialect = {
   wire: 'responses',
   name: 'generic',
@@ -29,6 +32,7 @@ const GENERIC: ResponsesDialect = {
   compacts: false,
   sealsReasoning: false,
   cannot: ['n', 'stop'],
+  pricedValues: { service_tier: 'any' },
   traits: PLAIN_TRAITS,
   source: 'What nearly every compatible server accepts: functions and plain reasoning, without state.',
 }
@@ -37,6 +41,7 @@ const row = (name: string, source: string, over: Partial<ResponsesDialect> = {})
   ...GENERIC,
   name,
   source,
+  ...(WITHOUT_TIERS.has(name) && { pricedValues: {} }),
   ...over,
 })
 

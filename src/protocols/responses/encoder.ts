@@ -110,8 +110,9 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   relayReply({ value }: ReceivedReply, { origin }: ResponsesLane): EncodedReply {
     const reply = encodeWhole(value, origin, this.#encodeOptions)
     if (reply.kind !== 'reply') return reply
-    const { usage, outputBytes } = reply.answer.state
-    return { kind: 'reply', usage, outputBytes, close: this.#closeWith(reply.answer) }
+    const { state } = reply.answer
+    const { usage, outputBytes } = state
+    return { kind: 'reply', usage, outputBytes, served: state, close: this.#closeWith(reply.answer) }
   }
 
   /** Encodes a lane's compaction of the conversation. The client gets nothing before its end: until then another lane may be tried. */
@@ -410,7 +411,10 @@ function stateAtEnd(
   const ending = source.ending()
   if (ending === undefined) throw new Error('an answer cannot be closed before its reader has found its end')
   const output = emitter.items()
-  const state = { output, usage: writeUsage(settled), ...(isUnstored ? { unstored: true as const } : {}) }
+  const state = {
+    ...{ output, usage: writeUsage(settled), serviceTier: settled.values?.service_tier ?? 'default' },
+    ...(isUnstored ? { unstored: true as const } : {}),
+  }
   return ending.kind === 'incomplete'
     ? { ...state, status: 'incomplete', incompleteReason: ending.reason }
     : { ...state, status: 'completed', completedAt }

@@ -41,8 +41,9 @@ export const RESPONSES_FIELDS: FieldTable = {
   prompt_cache_retention: { policy: 'ignored' },
   prompt_cache_options: { policy: 'ignored' },
 
-  service_tier: { policy: 'standard-only' },
-  speed: { policy: 'standard-only' },
+  service_tier: { policy: 'priced' },
+  speed: { policy: 'priced' },
+  inference_geo: { policy: 'priced' },
   priority: { policy: 'standard-only' },
 
   background: { policy: 'refused', check: { kind: 'boolean' } },

@@ -134,7 +134,7 @@ describe('parseRequest', () => {
     ['a conversation as object', { ...base, conversation: { id: 'x' } }, 'unsupported_parameter', 'conversation'],
     ['a stored prompt', { ...base, prompt: { id: 'pmpt_1' } }, 'unsupported_parameter', 'prompt'],
     ['another truncation', { ...base, truncation: 'middle' }, 'invalid_value', 'truncation'],
-    ['a dearer tier', { ...base, service_tier: 'priority' }, 'unsupported_value', 'service_tier'],
+    ['a tier that is no word', { ...base, service_tier: 'Priority!' }, 'unsupported_value', 'service_tier'],
     ['a dearer way to think', { ...base, reasoning: { mode: 'pro' } }, 'unsupported_value', 'reasoning.mode'],
     ['an effort that is no word', { ...base, reasoning: { effort: 3 } }, 'invalid_type', 'reasoning.effort'],
     ['reasoning as a word', { ...base, reasoning: 'high' }, 'invalid_type', 'reasoning'],

@@ -25,7 +25,14 @@ import {
   type OtherPart,
   type PartSource,
 } from '../fields/content-parts.ts'
-import { checkFields, demandsOf, inputSizeOf, optionalNames, readNested } from '../fields/read-fields.ts'
+import {
+  checkFields,
+  demandsOf,
+  inputSizeOf,
+  optionalNames,
+  pricedValuesOf,
+  readNested,
+} from '../fields/read-fields.ts'
 import { jsonArray } from '../json/bytes.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
@@ -78,6 +85,10 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
     outputCapParam: 'max_output_tokens',
     choices: 1,
     inputField: 'input',
+    priced:
+      value.service_tier === undefined && value.speed === undefined && value.inference_geo === undefined
+        ? undefined
+        : pricedValuesOf(value),
     demands: demandsOf({ choices: 1, toolChoice: value.tool_choice, format }),
     inputSize: inputSizeOf(body, {
       fields: INPUT_FIELDS,

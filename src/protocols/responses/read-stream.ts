@@ -43,6 +43,7 @@ export function createItemEventReader(origin: string, { functionsAreCustom = fal
   const readEnd = (response: Fields, type: string | undefined): readonly ItemEvent[] => {
     const found = readEnding(response, type)
     state.usage = readUsage(response.usage) ?? state.usage
+    state.serviceTier = response.service_tier
     if (found === undefined) return NO_EVENTS
     // Nothing comes after the last event, so its counts are final.
     state.usageIsFinal = state.usage !== undefined

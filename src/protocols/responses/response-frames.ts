@@ -16,6 +16,8 @@ export interface ResponseState {
   readonly unstored?: true
   /** In seconds, for a completed response. */
   readonly completedAt?: number
+  /** What was charged; before the end, what was asked for. */
+  readonly serviceTier?: string
 }
 
 export interface ResponseOptions {
@@ -66,7 +68,6 @@ function echoOf({ request, effort }: ResponseOptions): Fields {
     top_logprobs: number('top_logprobs', 0),
     truncation: text('truncation', 'disabled'),
     background: false,
-    service_tier: 'default',
     metadata: isObject(metadata) ? metadata : {},
     safety_identifier: text('safety_identifier'),
     prompt_cache_key: text('prompt_cache_key'),
@@ -187,6 +188,7 @@ export class FrameWriter {
     const tail = membersJson({
       store: request.storedInput !== undefined && state.unstored === undefined,
       output: state.output,
+      service_tier: state.serviceTier ?? request.priced?.service_tier ?? 'default',
       usage: state.usage ?? null,
     })
     return `{${head},${this.#echo()},${tail}}`

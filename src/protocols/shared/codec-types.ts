@@ -67,6 +67,7 @@ export type EncodedReply =
       readonly kind: 'reply'
       readonly usage: Usage | undefined
       readonly outputBytes: number
+      readonly served: Pick<StreamState, 'serviceTier' | 'speed' | 'inferenceGeo'>
       close(settled: SettledCharge): Buffer
     }
   | { readonly kind: 'error'; readonly error: UpstreamError }

@@ -1,6 +1,7 @@
 import type { Fields } from '../../lib/types.ts'
 import type { ConversationItem, Sampling } from '../../model/conversation.ts'
 import type { Effort, ModelTraits, PromptCache } from '../../model/effort.ts'
+import { PRICED_FIELDS, type PricedField, type PricedValues } from '../../model/price.ts'
 import type { Delivery, Demand, Protocol, TurnRequest } from '../../model/turn.ts'
 import { writtenMember } from '../json/bytes.ts'
 import { markNumbers } from '../json/exact-numbers.ts'
@@ -20,6 +21,8 @@ export interface LaneTarget<Dialect> {
   /** Which parts of the prompt the provider is asked to cache. */
   readonly promptCache: PromptCache
   readonly cacheSalt: CacheSalt
+  /** What the client asked for that changes the price; the lane offers all of it. */
+  readonly priced?: PricedValues | undefined
   /** The protocol of the client, whose names are used for what the lane does not get. */
   readonly client: Protocol
 }
@@ -69,6 +72,11 @@ export interface DialectTraits {
   readonly hidesReasoning: boolean
   /** Demands that the protocol cannot express and that would make another answer if they were left out. */
   readonly cannot: readonly Demand[]
+  /**
+   * The values that change the price and that the server knows: any value as it is, or values with the server's own word for each.
+   * A lane without the field does not get such a request.
+   */
+  readonly pricedValues: Readonly<Partial<Record<PricedField, 'any' | Readonly<Record<string, string>>>>>
   /** The smallest output cap that the server accepts. A smaller one is raised to it, and the hold covers that. */
   readonly outputTokensMin?: number
   /** For a model of which nothing else is known. */
@@ -82,6 +90,37 @@ export interface DialectTraits {
   /** The sources of the row. */
   readonly source: string
 }
+
+/** The first field whose value a server does not offer. */
+export const refusedValue = (
+  { pricedValues, withoutFields }: Pick<DialectTraits, 'pricedValues' | 'withoutFields'>,
+  asked: PricedValues,
+): PricedField | undefined =>
+  PRICED_FIELDS.find(
+    (field) =>
+      asked[field] !== undefined &&
+      (withoutFields.includes(field) || sentValue(pricedValues, field, asked) === undefined),
+  )
+
+function sentValue(
+  known: DialectTraits['pricedValues'],
+  field: PricedField,
+  { [field]: value = '' }: PricedValues,
+): string | undefined {
+  const values = known[field]
+  return values === 'any' ? value : values?.[value]
+}
+
+/** What changes the price, in a request that was translated. Every wire has these fields at the top. */
+export const pricedFields = ({
+  dialect: { pricedValues },
+  priced = {},
+}: Pick<LaneTarget<DialectTraits>, 'dialect' | 'priced'>): Fields =>
+  Object.fromEntries(
+    PRICED_FIELDS.flatMap((field) =>
+      priced[field] === undefined ? [] : [[field, sentValue(pricedValues, field, priced)] as const],
+    ),
+  )
 
 /** Models without sampling refuse all of these. */
 const SAMPLING_FIELDS = [

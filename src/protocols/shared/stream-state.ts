@@ -1,7 +1,7 @@
 import type { Fields } from '../../lib/types.ts'
 import type { SettledCharge } from '../../model/ending.ts'
 import { formatUsd } from '../../model/money.ts'
-import type { InputUsage, Usage } from '../../model/price.ts'
+import { type InputUsage, PRICED_VALUE, type PricedValues, type Usage } from '../../model/price.ts'
 import type { UpstreamError } from '../refusals/provider-error.ts'
 
 /** What is known so far of a stream that a lane sends. */
@@ -32,6 +32,10 @@ export interface StreamState {
   error: UpstreamError | undefined
   /** Why the answer is invalid and has failed; undefined while it is valid. */
   invalid: string | undefined
+  /** What the provider says it has served of what changes the price: see `PRICED_FIELDS`. */
+  serviceTier: unknown
+  speed: unknown
+  inferenceGeo: unknown
 }
 
 export const newStreamState = (): StreamState => ({
@@ -48,6 +52,9 @@ export const newStreamState = (): StreamState => ({
   done: false,
   error: undefined,
   invalid: undefined,
+  serviceTier: undefined,
+  speed: undefined,
+  inferenceGeo: undefined,
 })
 
 /** Field by field: a generic copy takes as long as parsing a small frame. */
@@ -65,6 +72,9 @@ export function copyState(from: StreamState, to: StreamState): void {
   to.done = from.done
   to.error = from.error
   to.invalid = from.invalid
+  to.serviceTier = from.serviceTier
+  to.speed = from.speed
+  to.inferenceGeo = from.inferenceGeo
 }
 
 /**
@@ -81,12 +91,26 @@ export function recordUsage(state: StreamState, usage: Usage | undefined): void 
   state.usageIsFinal = isNew || (state.usage.output > 0 && state.countedBytes === state.outputBytes)
 }
 
+/** What a provider says it has served: read only where some value has a price. */
+export function servedValues(
+  { serviceTier, speed, inferenceGeo }: Pick<StreamState, 'serviceTier' | 'speed' | 'inferenceGeo'>,
+  tierInHead: string | undefined,
+): PricedValues {
+  const told = { service_tier: serviceTier ?? tierInHead, speed, inference_geo: inferenceGeo }
+  const written = Object.entries(told).map(([field, value]) => [
+    field,
+    typeof value === 'string' && value.toLowerCase(),
+  ])
+  return Object.fromEntries(written.filter(([, value]) => typeof value === 'string' && PRICED_VALUE.test(value)))
+}
+
 /** The charge of a turn beside the usage, in both client protocols: exact, as a decimal string. */
-export const encodeCharge = ({ usage, charge, tier, price }: SettledCharge): Fields => ({
+export const encodeCharge = ({ usage, charge, tier, price, values }: SettledCharge): Fields => ({
   charge: formatUsd(charge),
   currency: 'USD',
   tier,
   price_version: price.version,
+  ...(values === undefined ? {} : { multiplied_by: values }),
   ...(usage.estimated ? { estimated: true } : {}),
 })
 

@@ -1,19 +1,30 @@
 import { TrieRouter } from 'hono/router/trie-router'
 import { type AdminCaller, type AdminKeyRefusal, actorOf, findAdminKey } from '../../admin/admin-keys.ts'
 import { actorLogOf } from '../../admin/audit.ts'
-import type { OperationRefused, Outcome } from '../../admin/outcome.ts'
+import type { Outcome, RefusalReason } from '../../admin/outcome.ts'
 import { CHALLENGE } from '../../auth/callers.ts'
-import { ADMIN_ROUTES, type AdminRouteName, type AnyAdminRoute } from '../../contract/admin-api.ts'
+import { ADMIN_ROUTES, type AdminRouteName } from '../../contract/admin-api.ts'
 import { allows } from '../../contract/admin-keys.ts'
+import type { AnyAdminRoute } from '../../contract/admin-route.ts'
+import { readIdempotencyKey } from '../../gateway/idempotency.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { limitUnauthenticated } from '../auth.ts'
-import { CONSOLE_CODES, type ConsoleRefusal, refuse } from '../console/errors.ts'
-import type { FileReply } from '../console/handler.ts'
 import { readInput, receiveForm, sendPieces } from '../json-route.ts'
 import { ADMIN_BASE } from '../paths.ts'
 import type { RequestContext } from '../request-context.ts'
-import { sendJson, sendProblem } from '../respond.ts'
+import { type Headers, sendJson, sendJsonBytes, sendProblem } from '../respond.ts'
+import { type FileReply, REFUSAL_STATUSES, type RouteRefusal, refuse } from '../route-replies.ts'
 import { ADMIN_HANDLERS, type AdminRequest } from './handlers.ts'
+import {
+  AdminKeyEnded,
+  type Claim,
+  createAdminWrites,
+  type EarlierCall,
+  findWinner,
+  KeyClaimed,
+  keepAnswer,
+  lookUpCall,
+} from './idempotency.ts'
 
 /** A handler, as the table of all routes sees it. `readInput` gives it what its route says. */
 type AnyHandler = (request: AdminRequest, input: unknown) => Promise<Outcome<unknown> | FileReply>
@@ -51,6 +62,9 @@ export async function serveAdmin(context: RequestContext): Promise<void> {
     const message = `This admin key needs the scope ${route.scope}. It has ${scopes.join(', ')}.`
     return sendProblem(context, problem('insufficient_scope', message))
   }
+  const header = method === 'GET' ? undefined : context.request.headers['idempotency-key']
+  const named = header === undefined ? undefined : readIdempotencyKey(header)
+  if (named?.kind === 'invalid') return sendProblem(context, named.problem)
   const form = await receiveForm(context)
   // The connection stays open until its answer ends, also after a disconnect.
   if (form.kind === 'disconnected') return void context.response.destroy()
@@ -58,6 +72,13 @@ export async function serveAdmin(context: RequestContext): Promise<void> {
   if (form.kind === 'too-large') {
     return sendRefusal(context, refuse('body_too_large', 'No request of the management API is as large as this.'))
   }
+  // A body may take minutes to arrive, and the key may be revoked or expire meanwhile. Its scopes never change.
+  const admitted = await authenticateAdmin(context)
+  if (admitted.kind === 'refused') return sendProblem(context, admitted.problem)
+  const { caller } = admitted
+  const keyed = named && { caller, idempotencyKey: named.key, body: form.bytes }
+  const call = keyed && (await lookUpCall(context, keyed))
+  if (call !== undefined && call.kind !== 'first') return sendEarlier(context, call)
   const read = readInput(route, {
     params: decoded(params as Readonly<Record<string, string>>),
     query: queryOf(context),
@@ -65,18 +86,64 @@ export async function serveAdmin(context: RequestContext): Promise<void> {
     text: form.bytes.toString('utf8'),
   })
   if (read.kind === 'refused') return sendRefusal(context, read)
-  // A body may take minutes to arrive, and the key may be revoked or expire meanwhile. Its scopes never change.
-  const admitted = await authenticateAdmin(context)
-  if (admitted.kind === 'refused') return sendProblem(context, admitted.problem)
-  const { caller } = admitted
+  await run(context, { caller, claim: call?.claim, route, handle: (request) => handler(request, read.input) })
+}
+
+interface Run {
+  readonly caller: AdminCaller
+  readonly claim: Claim | undefined
+  readonly route: AnyAdminRoute
+  readonly handle: (request: AdminRequest) => ReturnType<AnyHandler>
+}
+
+/** Runs a use case whose changes are made by the admin key, and answers. */
+async function run(context: RequestContext, { caller, claim, route, handle }: Run): Promise<void> {
   const services = context.edge.admin
-  const auditLog = actorLogOf(services.people.audit, actorOf(caller))
-  await sendReply(context, route, await handler({ ...services, auditLog, caller }, read.input))
+  const writes = createAdminWrites(services, caller, claim)
+  const { audit } = writes
+  try {
+    const reply = await handle({
+      ...services,
+      ...{ people: { ...services.people, audit }, auditLog: actorLogOf(audit, actorOf(caller)), caller },
+    })
+    if (reply.kind === 'file') return await sendFile(context, route, reply)
+    const { status, body, headers } = jsonReplyOf(context, reply)
+    const bytes = Buffer.from(JSON.stringify(body))
+    if (claim !== undefined && isFinal(reply)) await keepAnswer(context, { caller, writes, claim, status, body: bytes })
+    if (reply.kind === 'refused') context.log.code = reply.reason
+    sendJsonBytes(context, status, bytes, headers)
+  } catch (error) {
+    if (error instanceof AdminKeyEnded)
+      return sendProblem(context, problem('invalid_api_key', REFUSALS[error.reason], CHALLENGE))
+    if (error instanceof KeyClaimed && claim !== undefined)
+      return sendEarlier(context, await findWinner(context.edge, caller, claim))
+    throw error
+  }
+}
+
+/** Whether the same request would be answered like that again. Others have changed something at the same time, or it has to wait. */
+const isFinal = (reply: Outcome<unknown>): boolean =>
+  reply.kind === 'done' || !(reply.retryAfterSeconds !== undefined || CHANGED_MEANWHILE.has(reply.reason))
+
+const CHANGED_MEANWHILE: ReadonlySet<RefusalReason> = new Set(['key_changed', 'plan_changed', 'managed_outdated'])
+
+/** The answer of the first request with an idempotency key, or why there is none. */
+function sendEarlier(context: RequestContext, earlier: EarlierCall): void {
+  if (earlier.kind === 'refused') {
+    sendProblem(context, earlier.problem)
+    return
+  }
+  const { requestId, status, contentType } = earlier.answer
+  context.log.outcome = 'replayed'
+  sendJsonBytes(context, status, earlier.body, {
+    ...{ ...HEADERS, 'content-type': contentType },
+    ...{ 'idempotency-replayed': 'true', 'x-original-request-id': requestId },
+  })
 }
 
 type Authenticated = { readonly kind: 'caller'; readonly caller: AdminCaller } | Refused
 
-async function authenticateAdmin(context: RequestContext): Promise<Authenticated> {
+export async function authenticateAdmin(context: RequestContext): Promise<Authenticated> {
   const { request, edge, log } = context
   const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')
   if (bearer === null) return refused(limitUnauthenticated(context, missingKey(request.headers.authorization)))
@@ -94,7 +161,7 @@ const missingKey = (authorization: string | undefined): Problem =>
     ? problem('invalid_api_key', 'The Authorization header is not of the form "Bearer <admin key>".', CHALLENGE)
     : problem('missing_api_key', 'No admin key was sent. Send "Authorization: Bearer <admin key>".', CHALLENGE)
 
-const REFUSALS: Readonly<Record<AdminKeyRefusal, string>> = {
+export const REFUSALS: Readonly<Record<AdminKeyRefusal, string>> = {
   'api-key':
     'This is an API key, which works at /v1 only. Here use an admin key, which begins with mra_. To create one: millrace admin-keys create',
   malformed: 'The admin key is incomplete or mistyped. Admin keys begin with mra_. Copy the whole key again.',
@@ -131,21 +198,23 @@ function queryOf({ request: { url = '' } }: RequestContext): Record<string, stri
   return Object.fromEntries(new URLSearchParams(start < 0 ? '' : url.slice(start + 1)))
 }
 
-async function sendReply(
-  context: RequestContext,
-  { file }: AnyAdminRoute,
-  reply: Outcome<unknown> | FileReply,
-): Promise<void> {
-  if (reply.kind === 'refused') {
-    const { reason: code, ...rest } = reply satisfies OperationRefused
-    return sendRefusal(context, { code, ...rest })
-  }
-  if (reply.kind === 'done') return sendJson(context, 200, reply.value as object, HEADERS)
-  await sendPieces(context, 200, reply.pieces, {
+const sendFile = (context: RequestContext, { file }: AnyAdminRoute, { name, pieces }: FileReply): Promise<void> =>
+  sendPieces(context, 200, pieces, {
     ...HEADERS,
     'content-type': file === 'text/csv' ? 'text/csv; charset=utf-8' : file,
-    'content-disposition': `attachment; filename="${reply.name}"`,
+    'content-disposition': `attachment; filename="${name}"`,
   })
+
+interface JsonReply {
+  readonly status: number
+  readonly body: object
+  readonly headers: Headers
+}
+
+function jsonReplyOf(context: RequestContext, reply: Outcome<unknown>): JsonReply {
+  if (reply.kind === 'done') return { status: 200, body: reply.value as object, headers: HEADERS }
+  const { reason: code, ...rest } = reply
+  return refusalReply(context, { code, ...rest })
 }
 
 /** The types of the envelope, by status. */
@@ -158,12 +227,17 @@ const TYPES: Readonly<Record<number, string>> = {
   503: 'service_unavailable_error',
 }
 
-/** A refusal of a use case, in the envelope of all API errors. */
-function sendRefusal(context: RequestContext, { code, message, param, retryAfterSeconds }: ConsoleRefusal): void {
-  const status = CONSOLE_CODES[code]
-  context.log.code = code
+/** A refusal in the envelope of all API errors. */
+function refusalReply(context: RequestContext, { code, message, param, retryAfterSeconds }: RouteRefusal): JsonReply {
+  const status = REFUSAL_STATUSES[code]
   const type = TYPES[status] ?? 'invalid_request_error'
   const error = { message, type, param: param ?? null, code, source: 'gateway', request_id: context.requestId }
   const retry = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
-  sendJson(context, status, { error }, { ...HEADERS, ...retry })
+  return { status, body: { error }, headers: { ...HEADERS, ...retry } }
+}
+
+function sendRefusal(context: RequestContext, refusal: RouteRefusal): void {
+  const { status, body, headers } = refusalReply(context, refusal)
+  context.log.code = refusal.code
+  sendJson(context, status, body, headers)
 }

@@ -1,6 +1,8 @@
 import { type Context, Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { CONSOLE_API, type ParamsOf, type RouteName } from '../../contract/console-api.ts'
+import { CONSOLE_API, type RouteName } from '../../contract/console-api.ts'
+import { CONVERSATION_CHARACTERS_MAX } from '../../contract/owner.ts'
+import type { ParamsOf } from '../../contract/values.ts'
 import { isUnavailable } from '../../db/sql-store.ts'
 import { assertNever } from '../../lib/types.ts'
 import { internalError } from '../../model/problem.ts'
@@ -8,18 +10,27 @@ import { readInput, receiveForm, sendPieces } from '../json-route.ts'
 import type { RequestContext } from '../request-context.ts'
 import { withoutOrigin } from '../request-context.ts'
 import { sendJsonBytes, sendProblem } from '../respond.ts'
+import { type FileReply, REFUSAL_STATUSES, type RouteRefusal, refuse } from '../route-replies.ts'
 import type { EdgeConsole } from '../services.ts'
 import { API_HEADERS } from '../site-files.ts'
-import { CONSOLE_CODES, type ConsoleRefusal, consoleErrorOf, refuse, sendRefusal } from './errors.ts'
-import type { AnyReply, ConsoleRequest, ConsoleServices, FileReply, Handlers, RouteOf } from './handler.ts'
+import { consoleErrorOf, sendRefusal } from './errors.ts'
+import type { AnyReply, ConsoleRequest, ConsoleServices, Handlers, RouteOf } from './handler.ts'
 import { createHandlers } from './handlers.ts'
 import { authorizeRequester, deviceCookie, findSignedIn, readConsoleRequest, sessionCookie } from './session.ts'
 import type { Site } from './site.ts'
 
+const BASE = '/console/api'
+const CONVERSATIONS = `${BASE}/conversations`
+/** JSON within JSON: a quote takes three bytes. */
+const CONVERSATION_BYTES_MAX = 2 * CONVERSATION_CHARACTERS_MAX
+
 /** Serves one request of the console's API: receives its body, and passes it to the Hono routes. */
 export async function serveApi(context: RequestContext, { api, sessions }: EdgeConsole, site: Site): Promise<void> {
   const consoleRequest = readConsoleRequest(context, site)
-  const body = consoleRequest.changes ? await receiveForm(context) : undefined
+  const isLong = context.path.startsWith(CONVERSATIONS) && (await findSignedIn(context, sessions, site)) !== undefined
+  const body = consoleRequest.changes
+    ? await receiveForm(context, isLong ? CONVERSATION_BYTES_MAX : undefined)
+    : undefined
   // The connection stays open until its answer ends, also after a disconnect.
   if (body?.kind === 'disconnected') return void context.response.destroy()
   if (body?.kind === 'broken') return sendProblem(context, body.problem)
@@ -40,8 +51,6 @@ function requestOf({ request }: RequestContext, site: Site, body: Buffer | undef
     ...(hasBody && { body: new Uint8Array(body) }),
   })
 }
-
-const BASE = '/console/api'
 
 /** Input, requester and handler of a route belong together by its name, so the compiler checks that they fit. */
 const ROUTES: { readonly [Name in RouteName]: RouteOf<Name> } = CONSOLE_API
@@ -109,18 +118,18 @@ function writeReply(c: ApiContext, reply: AnyReply): Response {
   }
 }
 
-function writeRefusal(c: ApiContext, refusal: ConsoleRefusal): Response {
+function writeRefusal(c: ApiContext, refusal: RouteRefusal): Response {
   const { code, retryAfterSeconds } = refusal
   const { requestId, log } = c.env
   log.code = code
   if (retryAfterSeconds !== undefined) c.header('retry-after', String(retryAfterSeconds))
-  return c.json(consoleErrorOf(refusal, requestId), CONSOLE_CODES[code] as ContentfulStatusCode)
+  return c.json(consoleErrorOf(refusal, requestId), REFUSAL_STATUSES[code] as ContentfulStatusCode)
 }
 
 /** As a download, so that a browser does not show it as a page of this site. */
 function writeFile(c: ApiContext, { name, pieces }: FileReply): Response {
   c.header('content-disposition', `attachment; filename="${name}"`)
-  c.header('content-type', 'text/csv; charset=utf-8')
+  c.header('content-type', name.endsWith('.yaml') ? 'application/yaml' : 'text/csv; charset=utf-8')
   return c.body(ReadableStream.from(pieces).pipeThrough(new TextEncoderStream()))
 }
 

@@ -1,11 +1,15 @@
 import type { z } from 'zod'
 import { actorLogOf } from '../../admin/audit.ts'
+import type { KeyScope } from '../../admin/keys.ts'
 import type { OperationRefused, Outcome } from '../../admin/outcome.ts'
 import type { OwnerServices } from '../../admin/services.ts'
 import type { Session, SignedIn } from '../../admin/sessions.ts'
-import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/console-api.ts'
-import type { AnyRoute, Requester } from '../../contract/values.ts'
+import type { SignOn } from '../../admin/sign-on.ts'
+import type { AnswerOf, CONSOLE_API, RouteName } from '../../contract/console-api.ts'
+import type { AnyRoute, ParamsOf, Requester } from '../../contract/values.ts'
+import type { MemberRole } from '../../db/people-tables.ts'
 import type { RequestFacts } from '../../telemetry/log.ts'
+import type { FileReply, InputOf, ReadOnly } from '../route-replies.ts'
 import type { Site } from './site.ts'
 
 /** A request of the console, before it is authorized. */
@@ -33,41 +37,34 @@ export interface SignedInRequest extends ConsoleRequest {
 }
 
 /** By a person with an account. */
-export interface OwnerRequest extends SignedInRequest {
+export interface AccountRequest extends SignedInRequest {
   readonly account: NonNullable<Session['account']>
+  readonly role: MemberRole
+  /** The keys that they may see, with what those did. */
+  readonly scope: KeyScope
 }
 
 /** The request that a handler gets, by the requester of its route. */
 export interface RequestAs extends Record<Requester, ConsoleRequest> {
   readonly anyone: ConsoleRequest
   readonly 'signed-in': SignedInRequest
-  readonly owner: OwnerRequest
+  readonly 'any-role': AccountRequest
+  readonly viewer: AccountRequest
+  readonly member: AccountRequest
+  readonly admin: AccountRequest
+  readonly owner: AccountRequest
   readonly operator: SignedInRequest
 }
 
 type Api = typeof CONSOLE_API
 
-/** The input, read by the schemas of its route. */
-export interface InputOf<Route extends Pick<AnyRoute, 'query' | 'body'>, Params> {
-  readonly params: Params
-  readonly query: z.output<Route['query']>
-  readonly body: z.output<Route['body']>
-}
-
 type Input<Name extends RouteName> = InputOf<Api[Name], ParamsOf<Name>>
 
 /** A route: its requester and the schemas of its input. */
-export interface RouteOf<Name extends RouteName> extends Pick<AnyRoute, 'confirmed'> {
+export interface RouteOf<Name extends RouteName> extends Pick<AnyRoute, 'confirmed' | 'withoutFactor'> {
   readonly who: Api[Name]['who']
   readonly query: z.ZodType<Input<Name>['query']>
   readonly body: z.ZodType<Input<Name>['body']>
-}
-
-/** A file that is made while it is sent. */
-export interface FileReply {
-  readonly kind: 'file'
-  readonly name: string
-  readonly pieces: AsyncIterable<string> | Iterable<string>
 }
 
 /** Success that starts or ends the session of the browser. */
@@ -82,13 +79,6 @@ interface SessionReply<Value> {
 export type Reply<Value> = Outcome<Value> | SessionReply<Value>
 
 export type AnyReply = Reply<unknown> | FileReply
-
-/** Views are made of read-only values. */
-export type ReadOnly<Value> = Value extends readonly (infer Item)[]
-  ? readonly ReadOnly<Item>[]
-  : Value extends object
-    ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
-    : Value
 
 type ReplyOf<Name extends RouteName> =
   AnswerOf<Name> extends string ? FileReply | OperationRefused : Reply<ReadOnly<AnswerOf<Name>>>
@@ -106,6 +96,8 @@ export interface ConsoleServices extends OwnerServices {
   readonly version: string
   /** The base URL for clients, seen from the browser's origin. */
   readonly baseUrl: (origin: string) => string
+  /** Single sign-on. */
+  readonly signOn: SignOn
 }
 
 /** The audit log records what the use cases do as done by this person. */

@@ -1,8 +1,12 @@
 import { operatedAccount, operatedAccounts, overview } from '../../admin/account-views.ts'
-import { changeAccountStatus, createAccount } from '../../admin/accounts.ts'
-import { listAudit } from '../../admin/audit.ts'
+import { changeAccountStatus, createAccount, resolveAccount } from '../../admin/accounts.ts'
+import { exportAllRequests, listAllRequests } from '../../admin/all-requests.ts'
+import { exportAudit, listAudit, listWholeAudit } from '../../admin/audit.ts'
 import { createCodes, listCodes, redeemCode, withdrawCode } from '../../admin/codes.ts'
+import { listConversations, removeConversation, saveConversation, showConversation } from '../../admin/conversations.ts'
+import { findModels, testProvider } from '../../admin/find-models.ts'
 import { invitePerson, readInvite, signUp } from '../../admin/invitations.ts'
+import { invoice, invoiceCsv } from '../../admin/invoice.ts'
 import {
   type CreatedKey,
   changeKey,
@@ -12,38 +16,88 @@ import {
   rotateKey,
   showOwnKey,
 } from '../../admin/keys.ts'
+import { changeManaged, listManagedEntries, managedVersions } from '../../admin/managed.ts'
+import { exportManaged } from '../../admin/managed-yaml.ts'
+import { changeMember, inviteMember, listMembers, removeMember } from '../../admin/members.ts'
 import { offeredModels, operatedModels } from '../../admin/models.ts'
 import { done, ifDone, type Outcome, refuseOperation } from '../../admin/outcome.ts'
+import {
+  challengeToConfirm,
+  challengeToRegister,
+  challengeToSignIn,
+  confirmByPasskey,
+  registerPasskey,
+  removePasskey,
+  renamePasskey,
+  signInByPasskey,
+} from '../../admin/passkeys.ts'
+import {
+  cardStatus,
+  changeAutomaticTopUp,
+  listOwnPayments,
+  listPayments,
+  removeCard,
+  showPayment,
+  startTopUp,
+} from '../../admin/payments.ts'
+
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
+import { buyPlan, changeRenewal, listPlansSold } from '../../admin/plan-purchases.ts'
 import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
+import { previewPrice } from '../../admin/price-preview.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
+import {
+  beginTotp,
+  changeFactorRule,
+  confirmTotp,
+  removeFactors,
+  removeTotp,
+  renewRecoveryCodes,
+  viewFactorRule,
+  viewFactors,
+} from '../../admin/second-factors.ts'
+import { laneCallsReport, modelMeasures, servedReport } from '../../admin/served-report.ts'
 import { statusOfAll } from '../../admin/server-status.ts'
 import { type Client, endSession, listSessions, type SignedIn, signOut } from '../../admin/sessions.ts'
-import { changePassword, confirmPassword, signIn } from '../../admin/sign-in.ts'
+import { changePassword, confirmPassword, giveFactor, signIn } from '../../admin/sign-in.ts'
 import { exportStatement, walletStatement } from '../../admin/statement.ts'
 import { exportUsage, refusedTurnsReport, usageOverview, usageReport } from '../../admin/usage-report.ts'
 import { isoTime } from '../../admin/values.ts'
 import { adjustWallet, creditWallet, listFundingRequests, requestFunding, walletBalance } from '../../admin/wallet.ts'
 import type { AnswerOf } from '../../contract/console-api.ts'
 import { findPersonByRow, hasPeople } from '../../db/people.ts'
+import type { AccountRow } from '../../model/ids.ts'
+import type { FileReply } from '../route-replies.ts'
+import { managedFile } from '../route-replies.ts'
 import {
+  type AccountRequest,
   type ConsoleRequest,
   type ConsoleServices,
   type Handlers,
-  type OwnerRequest,
   type Reply,
+  type SignedInRequest,
   withActor,
 } from './handler.ts'
+import { noticeHandlers, webhookHandlers } from './notice-handlers.ts'
 import { CONFIRMED_MS, csrfTokenOf } from './session.ts'
+import { managerOf, teamHandlers } from './team-handlers.ts'
 
 /** One handler for each route of the contract. The compiler reports a missing one. */
 export const createHandlers = (services: ConsoleServices): Handlers => ({
   ...sessionHandlers(services),
+  ...factorHandlers(services),
   ...keyHandlers(services),
   ...walletHandlers(services),
+  ...conversationHandlers(services),
+  ...cardHandlers(services),
   ...usageHandlers(services),
+  ...memberHandlers(services),
+  ...teamHandlers(services),
   ...accountHandlers(services),
   ...operatorHandlers(services),
+  ...reportHandlers(services),
+  ...noticeHandlers(services),
+  ...webhookHandlers(services),
 })
 
 type SessionView = AnswerOf<'GET /session'>
@@ -61,12 +115,11 @@ const sessionHandlers = (services: ConsoleServices) => {
       return { kind: 'session', secret: undefined, deviceTokens: undefined, value }
     },
     async 'POST /session/confirm'(request, { body }) {
-      const outcome = await confirmPassword(people, request.session, body.password, clientOf(request))
-      if (outcome.kind === 'refused') return outcome
-      const { secret } = request.signedIn
-      const session = await people.sessions.find(secret)
-      return done(await sessionView(services, request, session && { secret, session }))
+      const outcome = await confirmPassword(people, request.session, body, clientOf(request))
+      return outcome.kind === 'refused' ? outcome : viewAgain(services, request)
     },
+    'POST /session/factor': (request, { body }) =>
+      ifDone(giveFactor(people, request.session, body), () => viewAgain(services, request)),
     'POST /invitation': (_request, { body }) => readInvite(people, body.code),
     'POST /sign-up': async (request, { body }) =>
       startSession(services, request, await signUp(people, body, clientOf(request))),
@@ -79,14 +132,45 @@ const sessionHandlers = (services: ConsoleServices) => {
   } satisfies Partial<Handlers>
 }
 
+/** Passkeys and authenticator apps of the person who asks. */
+const factorHandlers = (services: ConsoleServices) => {
+  const { people } = services
+  return {
+    'POST /session/challenge': async ({ site }) => challengeToSignIn(people, site),
+    'POST /session/passkey': async (request, { body }) =>
+      startSession(services, request, await signInByPasskey(people, request.site, body, clientOf(request))),
+    'POST /session/confirm/challenge': ({ session, site }) => challengeToConfirm(people, session, site),
+    'POST /session/confirm/passkey': (request, { body }) =>
+      ifDone(confirmByPasskey(people, request.session, request.site, body), () => viewAgain(services, request)),
+    'GET /factors': async ({ session }) => done(await viewFactors(people, session.person.row)),
+    'POST /factors/totp': ({ session }) => beginTotp(people, session),
+    'POST /factors/totp/confirm': ({ session }, { body }) => confirmTotp(people, session, body.code),
+    'POST /factors/totp/remove': ({ session }) => removeTotp(people, session),
+    'POST /factors/recovery-codes': ({ session }) => renewRecoveryCodes(people, session),
+    'POST /passkeys/challenge': ({ session, site }) => challengeToRegister(people, session, site),
+    'POST /passkeys': ({ session, site }, { body }) => registerPasskey(people, session, site, body),
+    'PATCH /passkeys/:passkey': ({ session }, { params, body }) =>
+      renamePasskey(people, session, params.passkey, body.name),
+    'POST /passkeys/:passkey/remove': ({ session }, { params }) => removePasskey(people, session, params.passkey),
+  } satisfies Partial<Handlers>
+}
+
+/** The session as it is after a confirmation. */
+async function viewAgain(services: ConsoleServices, request: SignedInRequest) {
+  const { secret } = request.signedIn
+  const session = await services.people.sessions.find(secret)
+  return done(await sessionView(services, request, session && { secret, session }))
+}
+
 const clientOf = ({ agent, address, deviceTokens }: ConsoleRequest): Client => ({ agent, address, deviceTokens })
 
 async function startSession(
   services: ConsoleServices,
   request: ConsoleRequest,
-  outcome: Outcome<SignedIn>,
+  outcome: Outcome<SignedIn> | { readonly kind: 'password-chosen' },
 ): Promise<Reply<SessionView>> {
   if (outcome.kind === 'refused') return outcome
+  if (outcome.kind === 'password-chosen') return done(await sessionView(services, request, undefined))
   const { value: signedIn } = outcome
   const person = await findPersonByRow(services.db, signedIn.session.person.row)
   const deviceTokens = person && services.people.devices.remember(request.deviceTokens, person)
@@ -108,7 +192,11 @@ async function sessionView(
     person: signedIn === undefined ? null : signedInView(signedIn.session),
     csrf: signedIn === undefined ? null : csrfTokenOf(signedIn.secret),
     confirmed_until: signedIn === undefined ? null : isoTime(signedIn.session.confirmedAt + CONFIRMED_MS),
+    second_factor: signedIn === undefined ? null : signedIn.session.secondFactor,
+    factors: signedIn === undefined ? null : signedIn.session.factors,
     setup_needed: signedIn === undefined && !(await hasPeople(services.db)),
+    sign_on: services.signOn.listProviders(),
+    confirm_by: signedIn === undefined ? null : await services.signOn.confirmersOf(signedIn.session),
     version: services.version,
     base_url: services.baseUrl(site.origin),
     currency: 'USD',
@@ -142,66 +230,94 @@ const accountHandlers = (services: ConsoleServices) =>
       const changed = plan === null ? endPlan(audited, { account }) : assignPlan(audited, { account, plan })
       return ifDone(changed, ({ account: id }) => operatedAccount(services, id))
     },
-    async 'POST /operate/accounts/:account/invite'(request, { params, body }) {
-      const invited = await invitePerson(services.people, { ...params, ...body }, request.session.person.email)
-      if (invited.kind === 'refused') return invited
-      // The origin that this operator uses is the likeliest to work for the invited person.
-      const link = `${request.site.origin}/console/setup?code=${invited.value.code}`
-      return done({ link, expires_at: invited.value.expires_at })
-    },
+    'POST /operate/accounts/:account/invite': (request, { params, body }) =>
+      ifDone(
+        invitePerson(peopleHere(request, services), { ...params, ...body }, request.session.person.email),
+        invitedView,
+      ),
     'POST /operate/people/:person/disable': (request, { params }) =>
-      ifDone(disablePerson(services.people, params, request.session.person.email), () => done({})),
+      ifDone(disablePerson(services, params, request.session.person.email), () => done({})),
     'POST /operate/people/:person/enable': (request, { params }) =>
-      ifDone(enablePerson(services.people, params, request.session.person.email), () => done({})),
+      ifDone(enablePerson(services, params, request.session.person.email), () => done({})),
+    'POST /operate/people/:person/remove-factors': (request, { params }) =>
+      ifDone(removeFactors(services, params, request.session.person.email), () => done({})),
   }) satisfies Partial<Handlers>
 
-/** An owner's keys. A key of another account is answered like one that does not exist. */
+/** The keys of an account, or a member's own. All others are answered like keys that do not exist. */
 const keyHandlers = (services: ConsoleServices) =>
   ({
-    'GET /keys': (request, { query }) => listOwnKeys(services, request.account.row, query),
-    'GET /keys/:key': (request, { params }) => showOwnKey(services, request.account.row, params.key),
-    'POST /keys'(request, { body }) {
-      const made = createKey(withActor(request, services), { account: request.account.id, ...body })
+    'GET /keys': (request, { query }) => listOwnKeys(services, request.scope, query),
+    'GET /keys/:key': (request, { params }) => showOwnKey(services, request.scope, params.key),
+    async 'POST /keys'(request, { body }) {
+      // A member would spend the budget of another team, or under the cap of another person.
+      if (request.scope.person !== undefined && (body.person !== undefined || body.team !== undefined))
+        return refuseOperation('role_too_low', 'Only owners and admins choose the person and the team of a key.')
+      const order = { account: request.account.id, ...body }
+      const made = createKey(withActor(request, services), order, { maker: request.session.person.row })
       return ifDone(made, (created) => showSecret(services, request, created))
     },
     'PATCH /keys/:key'(request, { params: { key }, body }) {
-      const changed = changeKey(withActor(request, services), { key, ...body }, asOwner(request))
-      return ifDone(changed, () => showOwnKey(services, request.account.row, key))
+      const changed = changeKey(withActor(request, services), { key, ...body }, rightsOf(request))
+      return ifDone(changed, () => showOwnKey(services, request.scope, key))
     },
     'POST /keys/:key/rotate'(request, { params: { key }, body }) {
-      const rotated = rotateKey(withActor(request, services), { key, ...body }, request.account.row)
+      const rotated = rotateKey(withActor(request, services), { key, ...body }, request.scope)
       return ifDone(rotated, (created) => showSecret(services, request, created))
     },
     'POST /keys/:key/revoke'(request, { params: { key } }) {
-      const revoked = revokeKey(withActor(request, services), { key }, asOwner(request))
-      return ifDone(revoked, () => showOwnKey(services, request.account.row, key))
+      const revoked = revokeKey(withActor(request, services), { key }, rightsOf(request))
+      return ifDone(revoked, () => showOwnKey(services, request.scope, key))
     },
   }) satisfies Partial<Handlers>
 
-const asOwner = ({ account, isConfirmed }: OwnerRequest) => ({ of: account.row, mayWiden: isConfirmed })
+const rightsOf = ({ scope, isConfirmed }: AccountRequest) => ({ of: scope, mayWiden: isConfirmed })
 
-const showSecret = (services: ConsoleServices, { account }: OwnerRequest, { id, key: secret }: CreatedKey) =>
-  ifDone(showOwnKey(services, account.row, id), (key) => done({ key, secret }))
+const showSecret = (services: ConsoleServices, { scope }: AccountRequest, { id, key: secret }: CreatedKey) =>
+  ifDone(showOwnKey(services, scope, id), (key) => done({ key, secret }))
+
+/** Whose usage a person sees: that of the account, or of their own keys. */
+const usageOf = ({ account, scope }: AccountRequest) => ({ account: account.id, person: scope.person })
 
 /** What an account has used and may use. Read only. */
 const usageHandlers = (services: ConsoleServices) =>
   ({
-    'GET /overview': (request) => overview(services, request.account.row),
-    'GET /overview/usage': (request, { query }) => usageOverview(services, { account: request.account.id, ...query }),
+    'GET /overview': (request) => overview(services, request.scope, request.session.person.row),
+    'GET /overview/usage': (request, { query }) => usageOverview(services, { ...usageOf(request), ...query }),
+    'GET /invoice': (request, { query }) => invoice(services, { account: request.account.id, ...query }),
+    'GET /invoice.csv': (request, { query }) => invoiceFile(services, { account: request.account.id, ...query }),
     'GET /plan': async (request) => done(await planStatus(services, request.account.row)),
     'GET /plan/windows/:window': (request, { params, query }) =>
       windowRows(services, request.account.row, params.window, query),
-    'GET /usage': (request, { query }) => usageReport(services, { account: request.account.id, ...query }),
+    'GET /usage': (request, { query }) => usageReport(services, { ...usageOf(request), ...query }),
     'GET /usage.csv': (request, { query }) =>
-      ifDone(exportUsage(services, { account: request.account.id, ...query }), (csv) => ({
+      ifDone(exportUsage(services, { ...usageOf(request), ...query }), (csv) => ({
         ...{ kind: 'file', name: 'millrace-usage.csv', pieces: [csv] },
       })),
-    'GET /usage/refused': (request, { query }) =>
-      refusedTurnsReport(services, { account: request.account.id, ...query }),
-    'GET /requests': (request, { query }) => listRequests(services, request.account.row, query),
-    'GET /requests/:request': (request, { params }) => showRequest(services, request.account.row, params.request),
-    'GET /models': async (request) => done({ items: await offeredModels(services, request.account.row) }),
+    'GET /usage/refused': (request, { query }) => refusedTurnsReport(services, { ...usageOf(request), ...query }),
+    'GET /requests': (request, { query }) => listRequests(services, request.scope, query),
+    'GET /requests/:request': (request, { params }) => showRequest(services, request.scope, params.request),
+    async 'GET /models'(request) {
+      const dayOf = await modelMeasures(services)
+      const models = await offeredModels(services, request.account.row)
+      return done({ items: models.map((model) => ({ ...model, day: dayOf(model.id) })) })
+    },
   }) satisfies Partial<Handlers>
+
+/** Each person reads only their own. */
+const conversationHandlers = (services: ConsoleServices) => {
+  const ownerOf = ({ account, session }: AccountRequest) => ({ account: account.id, person: session.person.id })
+  const { conversations } = services
+  return {
+    'GET /conversations': async (request) => done(await listConversations(conversations, ownerOf(request))),
+    'GET /conversations/:conversation': (request, { params }) =>
+      showConversation(conversations, ownerOf(request), params.conversation),
+    'POST /conversations': (request, { body }) => saveConversation(services, ownerOf(request), body),
+    'PUT /conversations/:conversation': (request, { params, body }) =>
+      saveConversation(services, ownerOf(request), { id: params.conversation, ...body }),
+    'DELETE /conversations/:conversation': (request, { params }) =>
+      removeConversation(conversations, ownerOf(request), params.conversation),
+  } satisfies Partial<Handlers>
+}
 
 /** An owner's wallet: balance, statement, redemption and funding requests. */
 const walletHandlers = (services: ConsoleServices) =>
@@ -219,6 +335,54 @@ const walletHandlers = (services: ConsoleServices) =>
       ),
   }) satisfies Partial<Handlers>
 
+/** What an owner pays by card. */
+const cardHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /card': (request) => cardStatus(services, request.account.row),
+    'POST /card/top-up': (request, { body }) =>
+      startTopUp(withActor(request, services), request.account.row, body, request.site),
+    'PUT /card/automatic': (request, { body }) =>
+      changeAutomaticTopUp(withActor(request, services), request.account.row, body),
+    'DELETE /card': (request) => removeCard(withActor(request, services), request.account.row),
+    'GET /payments': (request, { query }) => listOwnPayments(services, request.account.row, query),
+    'GET /payments/:payment': (request, { params }) => showPayment(services, request.account.row, params.payment),
+    'GET /plans/sold': (request) => listPlansSold(services, request.account.row),
+    'POST /plans/buy': (request, { body }) =>
+      buyPlan(withActor(request, services), request.account.row, body, request.site),
+    'PUT /plans/:purchase/renewal': (request, { params, body }) =>
+      changeRenewal(withActor(request, services), request.account.row, { ...params, ...body }),
+  }) satisfies Partial<Handlers>
+
+/** The people of an account. */
+const memberHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /second-factor': async ({ account }) => done(await viewFactorRule(services, account.row)),
+    'PUT /second-factor': (request, { body }) => changeFactorRule(services, managerOf(request), body.required),
+    'GET /members': (request, { query }) => listMembers(services, request.account.row, query),
+    'POST /members/invite': (request, { body }) =>
+      ifDone(
+        inviteMember({ ...services, people: peopleHere(request, services) }, managerOf(request), body),
+        invitedView,
+      ),
+    'PATCH /members/:person': (request, { params, body }) =>
+      changeMember(services, managerOf(request), { ...params, ...body }),
+    'POST /members/:person/remove': (request, { params }) => removeMember(services, managerOf(request), params),
+  }) satisfies Partial<Handlers>
+
+/** The origin that the inviting person uses is the likeliest to work for the invited one, in the link and in a mail. */
+const peopleHere = ({ site }: ConsoleRequest, { people }: ConsoleServices): ConsoleServices['people'] => ({
+  ...people,
+  consoleUrl: () => `${site.origin}/console`,
+})
+
+interface Invited {
+  readonly link: string
+  readonly expires_at: string
+  readonly mailed: boolean
+}
+
+const invitedView = ({ link, expires_at, mailed }: Invited) => done({ link, expires_at, mailed })
+
 /** The operator's view of the whole server, and redemption codes. */
 const operatorHandlers = (services: ConsoleServices) =>
   ({
@@ -228,17 +392,63 @@ const operatorHandlers = (services: ConsoleServices) =>
     'POST /operate/codes/:code/withdraw': (request, { params }) => withdrawCode(withActor(request, services), params),
     'GET /operate/plans': () => listPlans(services),
     'GET /operate/lanes': async () => done({ items: operatedModels(services) }),
+    'GET /operate/managed': () => listManagedEntries(services),
+    'POST /operate/managed': (request, { body }) =>
+      changeManaged(withActor(request, services), body, request.session.person.email),
+    'GET /operate/managed/history': (_request, { query }) => managedVersions(services, query),
+    'GET /operate/managed.yaml': () => ifDone(exportManaged(services), managedFile),
+    'POST /operate/managed/preview': (_request, { body }) => previewPrice(services, body),
+    'POST /operate/managed/models': (_request, { body }) => findModels(services, body),
+    'POST /operate/managed/test': (_request, { body }) => testProvider(services, body),
     'GET /operate/wishes': (_request, { query }) => listFundingRequests(services, query),
+    'GET /operate/payments': (_request, { query: { owed, ...page } }) =>
+      listPayments(services, { ...page, owed: owed === 'true' }),
     'GET /operate/requests/:request': (_request, { params }) => findAnyRequest(services, params.request),
-    'GET /operate/audit': (_request, { query }) => listAudit(services, query),
     async 'GET /operate/system'() {
       const status = await statusOfAll(services)
       if (!status.running) return refuseOperation('unknown_operation', 'No server runs here.')
       const { version, node, driver, data, config, started_at, ledger_available } = status
-      const { requests_running, requests_served } = status
+      const { requests_running, requests_served, console_requests } = status
       return done({
         ...{ version, node, driver, data, config, started_at, ledger_available },
-        ...{ requests_running, requests_served },
+        ...{ requests_running, requests_served, console_requests },
       })
     },
   }) satisfies Partial<Handlers>
+
+const file = (name: string, pieces: FileReply['pieces']): FileReply => ({ kind: 'file', name, pieces })
+
+const invoiceFile = (services: ConsoleServices, args: Parameters<typeof invoice>[1]) =>
+  ifDone(invoice(services, args), (made) => file(`millrace-invoice-${made.first_day}.csv`, [invoiceCsv(made)]))
+
+/** What operators see of all accounts, and of one. Read only. */
+const reportHandlers = (services: ConsoleServices) => {
+  const ofAccount = <Value>(named: string, next: (account: AccountRow) => Promise<Value>) =>
+    ifDone(resolveAccount(services, named), ({ row }) => next(row as AccountRow))
+  return {
+    'GET /operate/overview': (_request, { query }) => servedReport(services, query),
+    'GET /operate/lanes/calls': () => laneCallsReport(services),
+    'GET /operate/requests': (_request, { query }) => listAllRequests(services, query),
+    'GET /operate/requests.csv': (_request, { query }) =>
+      ifDone(exportAllRequests(services, query), (pieces) => file('millrace-requests.csv', pieces)),
+    'GET /operate/audit': (_request, { query }) => listWholeAudit(services, query),
+    'GET /operate/audit.csv': (_request, { query }) =>
+      ifDone(exportAudit(services, query), (pieces) => file('millrace-audit.csv', pieces)),
+    'GET /operate/accounts/:account/keys': (_request, { params, query }) =>
+      ofAccount(params.account, (account) => listOwnKeys(services, { account }, query)),
+    'GET /operate/accounts/:account/usage': (_request, { params, query }) =>
+      usageReport(services, { ...query, account: params.account }),
+    'GET /operate/accounts/:account/usage.csv': (_request, { params, query }) =>
+      ifDone(exportUsage(services, { ...query, account: params.account }), (csv) => file('millrace-usage.csv', [csv])),
+    'GET /operate/accounts/:account/statement': (_request, { params, query }) =>
+      ofAccount(params.account, (account) => walletStatement(services, account, query)),
+    'GET /operate/accounts/:account/statement.csv': (_request, { params, query }) =>
+      ofAccount(params.account, (account) =>
+        ifDone(exportStatement(services, account, query), (pieces) => file('millrace-statement.csv', pieces)),
+      ),
+    'GET /operate/accounts/:account/invoice': (_request, { params, query }) =>
+      invoice(services, { ...query, account: params.account }),
+    'GET /operate/accounts/:account/invoice.csv': (_request, { params, query }) =>
+      invoiceFile(services, { ...query, account: params.account }),
+  } satisfies Partial<Handlers>
+}

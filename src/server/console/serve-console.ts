@@ -4,12 +4,14 @@ import { admitCaller } from '../auth.ts'
 import { refuseUnknownPath } from '../paths.ts'
 import type { RequestContext } from '../request-context.ts'
 import { sendProblem } from '../respond.ts'
+import { type RouteRefusal, refuse } from '../route-replies.ts'
 import type { EdgeConsole } from '../services.ts'
 import { API_HEADERS, PAGE_HEADERS, sendFile } from '../site-files.ts'
 import { postTurnAs } from '../v1/post-turn.ts'
 import { serveApi } from './api.ts'
-import { type ConsoleRefusal, refuse, sendRefusal } from './errors.ts'
+import { sendRefusal } from './errors.ts'
 import { authorizeRequester, findSignedIn, isChange, isSameSite, readConsoleRequest } from './session.ts'
+import { isSignOn, serveSignOn } from './sign-on.ts'
 import { findSite, type Site } from './site.ts'
 
 const API = 'api/'
@@ -34,9 +36,11 @@ export async function serveConsole(context: RequestContext, path: string): Promi
     return sendRefusal(context, refuse('host_not_allowed', message))
   }
   const { site } = found
-  if (!path.startsWith(API)) return servePage(context, services, path)
+  const signsOn = isSignOn(path)
+  if (!path.startsWith(API) && !signsOn) return servePage(context, services, path)
   const refusal = refuseRequest(context, services, site)
   if (refusal) return sendRefusal(context, refusal)
+  if (signsOn) return serveSignOn(context, services, site, path)
   if (path.startsWith(PLAYGROUND)) return servePlayground(context, services, site, path.slice(PLAYGROUND.length))
   await serveApi(context, services, site)
 }
@@ -55,11 +59,7 @@ function servePage(context: RequestContext, { files }: EdgeConsole, path: string
  * Refusals before the session is read, for the playground too: a kept-alive connection must not start a turn while the server
  * stops, and an address must not try secrets without limit. A change has to come from a page of this site.
  */
-function refuseRequest(
-  context: RequestContext,
-  { addressLimiter }: EdgeConsole,
-  site: Site,
-): ConsoleRefusal | undefined {
+function refuseRequest(context: RequestContext, { addressLimiter }: EdgeConsole, site: Site): RouteRefusal | undefined {
   const { request, edge } = context
   if (edge.drain.stage === 'refusing') {
     return refuse('server_draining', 'This server is shutting down.', { retryAfterSeconds: 1 })
@@ -82,8 +82,8 @@ const ENDPOINTS: ReadonlyMap<string, TurnEndpoint> = new Map([
 ])
 
 /**
- * A turn that a session authorizes instead of a key. The account's playground key pays, which no program can hold. After that it
- * is a turn like any other.
+ * A turn that a session authorizes instead of a key. A playground key pays, which no program can hold: the person's own, or the
+ * one of the account for its owners and operators. After that it is a turn like any other.
  */
 async function servePlayground(
   context: RequestContext,
@@ -96,10 +96,12 @@ async function servePlayground(
   if (endpoint === undefined) return sendRefusal(context, refuse('not_found', 'The playground has no such endpoint.'))
   if (request.method !== 'POST') return sendRefusal(context, refuse('method_not_allowed', 'Use POST.'))
   const consoleRequest = { ...readConsoleRequest(context, site), signedIn: await findSignedIn(context, sessions, site) }
-  const authorized = authorizeRequester(consoleRequest, { who: 'owner', confirmed: false }, context.edge.clock.now())
+  const authorized = authorizeRequester(consoleRequest, { who: 'member', confirmed: false }, context.edge.clock.now())
   if (authorized.kind === 'refused') return sendRefusal(context, authorized)
   const kind = request.headers['x-millrace-pays'] === 'builder' ? 'builder' : 'wallet'
-  const admitted = admitCaller(context, await findPlaygroundCaller(authorized.request.account.row, kind))
+  const { account, role, session } = authorized.request
+  const of = { account: account.row, person: role === 'owner' ? null : session.person.row }
+  const admitted = admitCaller(context, await findPlaygroundCaller(of, kind))
   if (admitted.kind === 'refused') return sendProblem(context, admitted.problem)
   await postTurnAs(context, endpoint, admitted.caller)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Session } from '../../admin/sessions.ts'
 import type { Requester } from '../../contract/values.ts'
+import type { Role } from '../../db/people-tables.ts'
 import type { AccountId, AccountRow, PersonId, SessionId } from '../../model/ids.ts'
 import type { ConsoleRequest } from './handler.ts'
 import { type Access, authorizeRequester, CONFIRMED_MS, csrfTokenOf } from './session.ts'
@@ -9,23 +10,38 @@ const NOW = 1_760_000_000_000
 const SECRET = 'the secret of a session'
 
 interface FundingRequest {
-  readonly role?: 'owner' | 'operator'
+  readonly role?: Role
   readonly status?: 'active' | 'suspended' | 'closed' | 'none'
   readonly confirmedAt?: number
+  readonly secondFactor?: Session['secondFactor']
   readonly request?: Partial<ConsoleRequest>
 }
 
-function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: FundingRequest): Session {
+function sessionOf({
+  role = 'owner',
+  status = 'active',
+  confirmedAt = NOW,
+  secondFactor = null,
+}: FundingRequest): Session {
   const account = { id: 'acct_1' as AccountId, row: 7 as AccountRow, email: 'ann@example.com' }
   return {
     ...{ id: 'sess_1' as SessionId, row: 3, createdAt: NOW, seenAt: NOW, expiresAt: NOW + 1, confirmedAt },
+    ...{ means: 'password', factors: { code: false, passkey: false } },
+    ...{ isStrong: false, accountNeedsFactor: false, secondFactor },
     person: { id: 'person_1' as PersonId, row: 5, email: 'ann@example.com', role },
     account: status === 'none' ? undefined : { ...account, status },
   }
 }
 
 /** The outcome of a request from a page of its own session. */
-function authorized(asked: Pick<Access<Requester>, 'who'> & Partial<Access<Requester>>, change: FundingRequest = {}) {
+const authorized = (...asked: Parameters<typeof judged>) => {
+  const judgement = judged(...asked)
+  return judgement.kind === 'authorized' ? 'may' : judgement.code
+}
+
+type Asked<Who extends Requester> = Pick<Access<Who>, 'who'> & Partial<Access<Who>>
+
+function judged<Who extends Requester>(asked: Asked<Who>, change: FundingRequest = {}) {
   const request: ConsoleRequest = {
     ...{ requestId: 'req_1', address: '192.0.2.1', agent: 'a browser', changes: false, log: {} },
     site: { origin: 'https://mill.example', isSecure: true, isPrivate: true },
@@ -34,8 +50,7 @@ function authorized(asked: Pick<Access<Requester>, 'who'> & Partial<Access<Reque
     signedIn: { secret: SECRET, session: sessionOf(change) },
     ...change.request,
   }
-  const judgement = authorizeRequester(request, { confirmed: false, ...asked }, NOW)
-  return judgement.kind === 'authorized' ? 'may' : judgement.code
+  return authorizeRequester<Who>(request, { confirmed: false, ...asked }, NOW)
 }
 
 const CHANGES = { request: { changes: true } }
@@ -51,6 +66,29 @@ describe('authorization of console requests', () => {
     expect(authorized({ who: 'operator' })).toBe('operators_only')
     expect(authorized({ who: 'operator' }, { role: 'operator', status: 'none' })).toBe('may')
     expect(authorized({ who: 'owner' }, { role: 'operator', status: 'none' })).toBe('no_account')
+  })
+
+  it('requires a role in the account, and counts an operator as its owner', () => {
+    const allowed = (who: Requester) =>
+      (['viewer', 'member', 'admin', 'owner', 'operator'] as const).filter(
+        (role) => authorized({ who }, { role }) === 'may',
+      )
+    expect(allowed('any-role')).toEqual(['viewer', 'member', 'admin', 'owner', 'operator'])
+    expect(allowed('viewer')).toEqual(['viewer', 'admin', 'owner', 'operator'])
+    expect(allowed('member')).toEqual(['member', 'admin', 'owner', 'operator'])
+    expect(allowed('admin')).toEqual(['admin', 'owner', 'operator'])
+    expect(allowed('owner')).toEqual(['owner', 'operator'])
+    expect(authorized({ who: 'owner', confirmed: true }, { role: 'viewer', confirmedAt: 0 })).toBe('role_too_low')
+  })
+
+  it('limits a member to their own keys', () => {
+    const scopeOf = (role: Role) => {
+      const judgement = judged({ who: 'any-role' }, { role })
+      return judgement.kind === 'authorized' ? judgement.request.scope : undefined
+    }
+    expect(scopeOf('member')).toEqual({ account: 7, person: 5 })
+    for (const role of ['viewer', 'admin', 'owner', 'operator'] as const)
+      expect(scopeOf(role)).toEqual({ account: 7, person: undefined })
   })
 
   it('requires a recent password confirmation for changes of keys and money', () => {

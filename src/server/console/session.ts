@@ -1,13 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { parse, serialize } from 'hono/utils/cookie'
-import { SESSION_MS } from '../../admin/sessions.ts'
+import { SESSION_MS, type Session } from '../../admin/sessions.ts'
 import { DEVICE_MS } from '../../admin/sign-in-limits.ts'
-import type { AnyRoute, Requester } from '../../contract/values.ts'
+import { SIGN_ON_MS } from '../../admin/sign-on.ts'
+import { type AnyRoute, type Requester, ROLES_OF } from '../../contract/values.ts'
+import type { MemberRole } from '../../db/people-tables.ts'
 import type { RequestContext } from '../request-context.ts'
+import { type RouteRefusal, refuse } from '../route-replies.ts'
 import type { EdgeConsole } from '../services.ts'
-import { type ConsoleRefusal, refuse } from './errors.ts'
-import type { ConsoleRequest, OwnerRequest, RequestAs, SignedInRequest } from './handler.ts'
+import type { AccountRequest, ConsoleRequest, RequestAs, SignedInRequest } from './handler.ts'
 import type { Site } from './site.ts'
 
 /** What a route requires of its requester. */
@@ -15,11 +17,11 @@ export interface Access<Who extends Requester> extends Confirmation {
   readonly who: Who
 }
 
-type Confirmation = Pick<AnyRoute, 'confirmed'>
+type Confirmation = Pick<AnyRoute, 'confirmed' | 'withoutFactor'>
 
 type Authorization<Authorized extends ConsoleRequest> =
   | { readonly kind: 'authorized'; readonly request: Authorized }
-  | ConsoleRefusal
+  | RouteRefusal
 
 /** How long a password confirms changes of keys and money. */
 export const CONFIRMED_MS = 15 * 60_000
@@ -40,27 +42,48 @@ const AUTHORIZERS: {
 } = {
   anyone: (request) => refuseInsecure(request) ?? { kind: 'authorized', request },
   'signed-in': authorizePerson,
-  owner: authorizeOwner,
-  operator: authorizeOperator,
+  'any-role': authorizeRole('any-role'),
+  viewer: authorizeRole('viewer'),
+  member: authorizeRole('member'),
+  admin: authorizeRole('admin'),
+  owner: authorizeRole('owner'),
+  operator: (request, access, now) =>
+    authorizePerson(request, access, now, ({ person }) => (person.role === 'operator' ? undefined : OPERATORS_ONLY)),
 }
 
-function authorizeOperator(request: ConsoleRequest, access: Confirmation, now: number): Authorization<SignedInRequest> {
-  const authorized = authorizePerson(request, access, now)
-  if (authorized.kind === 'refused') return authorized
-  return authorized.request.session.person.role === 'operator' ? authorized : OPERATORS_ONLY
+type Refused = RouteRefusal | undefined
+
+/** A person with an account and one of these roles in it. A suspended or closed account can be read and not changed. */
+function authorizeRole(who: keyof typeof ROLES_OF) {
+  const roles: readonly MemberRole[] = ROLES_OF[who]
+  const refuseAccount = ({ changes }: ConsoleRequest, { account, person }: Session): Refused => {
+    const role = roleOf(person)
+    if (account === undefined) return NO_ACCOUNT
+    if (!roles.includes(role)) return roleTooLow(role, roles)
+    if (!changes || account.status === 'active') return undefined
+    return account.status === 'closed' ? CLOSED : SUSPENDED
+  }
+  return (request: ConsoleRequest, access: Confirmation, now: number): Authorization<AccountRequest> => {
+    const authorized = authorizePerson(request, access, now, (session) => refuseAccount(request, session))
+    if (authorized.kind === 'refused') return authorized
+    const { account, person } = authorized.request.session
+    if (account === undefined) return NO_ACCOUNT
+    const role = roleOf(person)
+    const scope = { account: account.row, person: role === 'member' ? person.row : undefined }
+    return { kind: 'authorized', request: { ...authorized.request, account, role, scope } }
+  }
 }
 
-/** A person with an account. A suspended or closed account can be read and not changed. */
-function authorizeOwner(request: ConsoleRequest, access: Confirmation, now: number): Authorization<OwnerRequest> {
-  const authorized = authorizePerson(request, access, now)
-  if (authorized.kind === 'refused') return authorized
-  const { account } = authorized.request.session
-  if (account === undefined) return NO_ACCOUNT
-  if (request.changes && account.status !== 'active') return account.status === 'closed' ? CLOSED : SUSPENDED
-  return { kind: 'authorized', request: { ...authorized.request, account } }
-}
+/** An operator with an account is as its owner. */
+const roleOf = ({ role }: Session['person']): MemberRole => (role === 'operator' ? 'owner' : role)
 
-function authorizePerson(request: ConsoleRequest, access: Confirmation, now: number): Authorization<SignedInRequest> {
+/** The confirmation comes last: a person who may not do it is not asked for their password. */
+function authorizePerson(
+  request: ConsoleRequest,
+  access: Confirmation,
+  now: number,
+  refuseSession: (session: Session) => Refused = () => undefined,
+): Authorization<SignedInRequest> {
   const refusal = refuseInsecure(request)
   if (refusal !== undefined) return refusal
   const { signedIn } = request
@@ -69,12 +92,29 @@ function authorizePerson(request: ConsoleRequest, access: Confirmation, now: num
   if (request.changes && !isCsrfToken(request.csrfToken, secret)) {
     return refuse('other_site', 'This page belongs to an older session. Reload it.')
   }
+  const refused = refuseSession(session) ?? refuseWithoutFactor(session, access)
+  if (refused !== undefined) return refused
   const isConfirmed = session.confirmedAt + CONFIRMED_MS > now
   if (access.confirmed === true && !isConfirmed) return CONFIRM
   return { kind: 'authorized', request: { ...request, signedIn, session, isConfirmed } }
 }
 
-const refuseInsecure = ({ site, changes }: ConsoleRequest): ConsoleRefusal | undefined =>
+function refuseWithoutFactor({ secondFactor }: Session, { withoutFactor }: Confirmation): Refused {
+  if (secondFactor === null || withoutFactor === 'allowed') return undefined
+  if (secondFactor === 'enrol') return withoutFactor === 'enrols' ? undefined : ENROL
+  return GIVE
+}
+
+const ENROL = refuse(
+  'second_factor_needed',
+  'A second factor is required here. Add an authenticator app or a passkey before anything else.',
+)
+const GIVE = refuse(
+  'second_factor_needed',
+  'A second factor is required here. Use your passkey, or enter a code of your authenticator app or a recovery code.',
+)
+
+const refuseInsecure = ({ site, changes }: ConsoleRequest): RouteRefusal | undefined =>
   changes && !site.isPrivate ? HTTPS_NEEDED : undefined
 
 const HTTPS_NEEDED = refuse(
@@ -88,6 +128,11 @@ const CONFIRM = refuse(
 )
 const OPERATORS_ONLY = refuse('operators_only', 'Only operators of this server may do this.')
 const NO_ACCOUNT = refuse('no_account', 'You have no account on this server. Keys and money belong to an account.')
+const roleTooLow = (role: MemberRole, roles: readonly MemberRole[]) =>
+  refuse(
+    'role_too_low',
+    `Your role in this account is ${role}. This needs one of: ${roles.join(', ')}. An owner of the account can change your role.`,
+  )
 const SUSPENDED = refuse(
   'account_suspended',
   'This account is suspended: you can read everything and change nothing. Ask the operator of this server.',
@@ -122,14 +167,15 @@ export async function findSignedIn(
   return secret === undefined || session === undefined ? undefined : { secret, session }
 }
 
+type CookieOf = 'session' | 'device' | 'sign_on'
+
 /**
  * `__Host-`: only this host can set the cookie, and only over TLS. Over plain HTTP, which is for this machine alone, browsers
  * reject that name.
  */
-const cookieName = (of: 'session' | 'device', { isSecure }: Site): string =>
-  `${isSecure ? '__Host-' : ''}millrace_${of}`
+const cookieName = (of: CookieOf, { isSecure }: Site): string => `${isSecure ? '__Host-' : ''}millrace_${of}`
 
-function readCookie(of: 'session' | 'device', header: string | undefined, site: Site): string | undefined {
+export function readCookie(of: CookieOf, header: string | undefined, site: Site): string | undefined {
   const name = cookieName(of, site)
   return header === undefined ? undefined : parse(header, name)[name]
 }
@@ -147,6 +193,14 @@ export const sessionCookie = (secret: string | undefined, site: Site): string =>
     cookieName('session', site),
     secret ?? '',
     cookieOptions(site, 'Lax', secret === undefined ? 0 : SESSION_MS),
+  )
+
+/** What the browser keeps while the person is at a provider of single sign-on, or nothing any more. The way back is a link from there. */
+export const signOnCookie = (sealed: string | undefined, site: Site): string =>
+  serialize(
+    cookieName('sign_on', site),
+    sealed ?? '',
+    cookieOptions(site, 'Lax', sealed === undefined ? 0 : SIGN_ON_MS),
   )
 
 const cookieOptions = ({ isSecure: secure }: Site, sameSite: 'Strict' | 'Lax', lifetimeMs: number) => ({

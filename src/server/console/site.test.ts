@@ -56,5 +56,6 @@ describe('whether passwords may be sent', () => {
     expect(isPrivate('10.0.0.5:4600', { allowHttp: true })).toBe(true)
     expect(isPrivate('10.0.0.5:4600', {}, true)).toBe(true)
     expect(isPrivate('mill.example', { publicUrl: 'http://mill.example' })).toBe(false)
+    expect(isPrivate('localhost:8080', { publicUrl: 'http://localhost:8080/llm' })).toBe(true)
   })
 })

@@ -27,20 +27,18 @@ type SiteOutcome = { readonly kind: 'site'; readonly site: Site } | { readonly k
 export function findSite(request: IncomingMessage, options: SiteOptions, isHttps: boolean): SiteOutcome {
   const host = (request.headers.host ?? '').toLowerCase()
   const outside = options.publicUrl === undefined ? undefined : new URL(options.publicUrl)
-  if (outside !== undefined && host === outside.host) return known(outside.origin, options)
+  if (outside !== undefined && host === outside.host)
+    return known(outside.origin, options.allowHttp || isLoopbackName(outside.hostname))
   const name = nameOf(host)
   if (name === undefined) return { kind: 'foreign', host }
-  if (isLoopbackName(name)) return { kind: 'site', site: siteOf(`${isHttps ? 'https' : 'http'}://${host}`, true) }
+  if (isLoopbackName(name)) return known(`${isHttps ? 'https' : 'http'}://${host}`, true)
   if (isAddress(name) || options.hosts.includes(name)) {
-    return known(`${isHttps ? 'https' : 'http'}://${host}`, options)
+    return known(`${isHttps ? 'https' : 'http'}://${host}`, options.allowHttp)
   }
   return { kind: 'foreign', host }
 }
 
-const known = (origin: string, { allowHttp }: SiteOptions): SiteOutcome => ({
-  kind: 'site',
-  site: siteOf(origin, allowHttp),
-})
+const known = (origin: string, mayBePlain: boolean): SiteOutcome => ({ kind: 'site', site: siteOf(origin, mayBePlain) })
 
 function siteOf(origin: string, mayBePlain: boolean): Site {
   const isSecure = origin.startsWith('https:')

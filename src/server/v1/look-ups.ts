@@ -1,9 +1,11 @@
 import { describeKey as describeCallerKey } from '../../admin/keys.ts'
+import { readRunTree } from '../../admin/runs.ts'
 import { describeForCodex, describeModel } from '../../catalog/describe-model.ts'
 import { resolveModel, visibleModels } from '../../catalog/resolve-model.ts'
 import type { Caller } from '../../model/caller.ts'
 import { isRequestId } from '../../model/ids.ts'
 import { problem } from '../../model/problem.ts'
+import { isRunId } from '../../model/run.ts'
 import { readQuery } from '../paths.ts'
 import type { RequestContext } from '../request-context.ts'
 import { sendJson, sendProblem } from '../respond.ts'
@@ -39,4 +41,12 @@ export async function getRequest(context: RequestContext, caller: Caller, id: st
   if (receipt) return sendJson(context, 200, receipt)
   const message = 'No request of this account has that id. The id is in the x-request-id header of an answer.'
   sendProblem(context, problem('request_not_found', message))
+}
+
+/** `GET /v1/runs/{id}`: what a run has used, what is left of its budget, and the runs inside it. */
+export async function getRun(context: RequestContext, caller: Caller, id: string): Promise<void> {
+  const run = isRunId(id) ? await readRunTree(context.edge.admin, caller, id) : undefined
+  if (run) return sendJson(context, 200, run)
+  const message = 'No run of this account has that id. The first request with it in x-millrace-run begins a run.'
+  sendProblem(context, problem('run_not_found', message))
 }

@@ -3,10 +3,13 @@ import { type LookedUpAnswer, readIdempotencyKey } from '../../gateway/idempoten
 import { bytesUntilContent, type TurnEndpoint } from '../../gateway/read-turn.ts'
 import type { ClaimRequest } from '../../ledger/state/turns.ts'
 import { createTurnstile } from '../../lib/async.ts'
+import type { Networks } from '../../lib/network.ts'
 import type { Caller } from '../../model/caller.ts'
 import { inputTokensOf } from '../../model/price.ts'
-import { type Problem, refused } from '../../model/problem.ts'
-import { authenticate } from '../auth.ts'
+import { type Problem, problem, refused } from '../../model/problem.ts'
+import { type Run, readRun } from '../../model/run.ts'
+import { readTags, withRunTag } from '../../model/tags.ts'
+import { authenticate, refuseAddress } from '../auth.ts'
 import { hasDisconnected, LARGE_BYTES, parseBody, type ReceivedBody, readBody, yieldToEventLoop } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -30,12 +33,23 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
   const header = request.headers['idempotency-key']
   const named = header === undefined ? undefined : readIdempotencyKey(header)
   if (named?.kind === 'invalid') return refuseBeforeAdmission(context, caller, named.problem)
+  const tagged = request.headers['x-millrace-tags']
+  const read = tagged === undefined ? undefined : readTags(String(tagged))
+  if (read?.kind === 'invalid')
+    return refuseBeforeAdmission(context, caller, headerProblem('x-millrace-tags', read.message))
+  const ofRun = request.headers['x-millrace-run']
+  const readTerms = ofRun === undefined ? undefined : readRun(String(ofRun))
+  if (readTerms?.kind === 'invalid')
+    return refuseBeforeAdmission(context, caller, headerProblem('x-millrace-run', readTerms.message))
   // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named === undefined ? await edge.gateway.earlyRefusal(edge.gateway.services, caller) : undefined
   if (early) {
     edge.metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
     return refuseBeforeAdmission(context, caller, early)
   }
+  // A request that is refused above begins no run.
+  const opened = readTerms && (await edge.gateway.services.runs.open(caller.account, readTerms.terms))
+  if (opened?.kind === 'refused') return refuseBeforeAdmission(context, caller, opened.problem)
 
   const acquired = edge.limiter.acquire(context)
   const entry = acquired instanceof Promise ? await acquired : acquired
@@ -52,7 +66,9 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     if (received.kind === 'refused') return refuseBeforeAdmission(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
     if (received.bytes.length > LARGE_BYTES) await yieldToEventLoop()
-    const sent = { endpoint, caller, received, slot }
+    const run = opened?.run
+    const tags = run === undefined ? read?.tags : withRunTag(read?.tags, run.id)
+    const sent = { endpoint, caller, received, slot, tags, run }
     if (named === undefined) await serve(context, sent)
     else await serveIdempotent(context, sent, named.key)
   } finally {
@@ -77,7 +93,11 @@ interface SentBytes {
   readonly caller: Caller
   readonly received: Extract<ReceivedBody, { kind: 'received' }>
   readonly slot: Slot
+  readonly tags: string | undefined
+  readonly run: Run | undefined
 }
+
+const headerProblem = (param: string, message: string): Problem => problem('invalid_value', message, { param })
 
 /** With an idempotency key the first request runs, and a repeated one gets the answer of the first. */
 async function serveIdempotent(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<void> {
@@ -91,6 +111,9 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
     if (found.kind === 'first') return await serve(context, sent, found.claim)
     const again = await edge.callers.findAgain(caller)
     if (again.kind === 'refused') return refuseBeforeAdmission(context, caller, callerProblem(again.reason))
+    const { networks } = again.caller
+    const refusal = networks === undefined ? undefined : refuseAddress(context, networks)
+    if (refusal !== undefined) return refuseBeforeAdmission(context, caller, refusal)
     switch (found.kind) {
       case 'kept':
         return await replay(context, found)
@@ -106,7 +129,7 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
 async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<void> {
   const { edge, requestId, startedAt, log, trace } = context
   const { gateway, turnCounts } = edge
-  const { caller, slot } = sent
+  const { caller, slot, tags, run } = sent
   const read = await parseTurn(context, sent)
   if (read.kind === 'refused') return refuseBeforeAdmission(context, caller, read.problem)
 
@@ -114,7 +137,20 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const sink = new ClientSink(context, request.delivery)
   const program = request.protocol === 'responses' ? findClientProgram(context.request) : undefined
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)
-  const input = { requestId, caller, program, request, sink, startedAt, claim, onContent, trace }
+  const input = {
+    requestId,
+    caller,
+    program,
+    request,
+    sink,
+    startedAt,
+    claim,
+    tags,
+    run,
+    onContent,
+    trace,
+    refuseAddress: (networks: Networks) => refuseAddress(context, networks),
+  }
   turnCounts.running += 1
   try {
     const record = await gateway.serveTurn(gateway.services, input)

@@ -141,6 +141,6 @@ it('DELETE /v1/responses/{id} succeeds once, and a chain that was built on it st
   ])
   expectProblem(await remove('resp_a'), 'response_not_found')
   expect(JSON.parse((await get('resp_b')).body)).toMatchObject({ output: [{ id: 'msg_b' }] })
-  const context = await bench.responses.context(MINE.account, 'resp_b', 1_000_000)
+  const context = await bench.responses.context({ account: MINE.account }, 'resp_b', 1_000_000)
   expect(context.kind === 'found' && context.items.length).toBe(4)
 })

@@ -1,7 +1,7 @@
 import type { FoundEvents } from '../../db/content/read-responses.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import { assertNever } from '../../lib/types.ts'
-import type { Caller } from '../../model/caller.ts'
+import { type Caller, readScopeOf } from '../../model/caller.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import { readQuery } from '../paths.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -17,7 +17,7 @@ export async function getResponse(context: RequestContext, caller: Caller, id: s
     const message = '`stream` must be true or false.'
     return sendProblem(context, problem('invalid_value', message, { param: 'stream' }))
   }
-  const found = await context.edge.responses.find(caller.accountId, id)
+  const found = await context.edge.responses.find(readScopeOf(caller), id)
   if (found === undefined) return sendProblem(context, responseNotFound())
   sendJsonBytes(context, 200, found.body)
 }
@@ -40,7 +40,7 @@ async function replayStream(
     const message = '`starting_after` must be the sequence number of an event, a whole number.'
     return sendProblem(context, problem('invalid_value', message, { param: 'starting_after' }))
   }
-  const found = await context.edge.responses.events(caller.accountId, id, after === undefined ? -1 : Number(after))
+  const found = await context.edge.responses.events(readScopeOf(caller), id, after === undefined ? -1 : Number(after))
   if (found.kind !== 'found') return sendProblem(context, noEvents(found))
   await sendEvents(context, found.frames)
 }
@@ -94,7 +94,7 @@ const notStreamable = (message: string): Problem => problem('unsupported_value',
 
 /** `DELETE /v1/responses/{id}`. Responses that were built on it stay usable. */
 export async function deleteResponse(context: RequestContext, caller: Caller, id: string): Promise<void> {
-  const removed = await context.edge.responses.remove(caller.accountId, id)
+  const removed = await context.edge.responses.remove(readScopeOf(caller), id)
   if (!removed) return sendProblem(context, responseNotFound())
   sendJson(context, 200, { id, object: 'response.deleted', deleted: true })
 }

@@ -1,5 +1,5 @@
 /** Every page of `console/routes.tsx`, with the ids of existing rows. */
-export const allPages = ({ request, key, account }) => [
+export const allPages = ({ request, key, account, team, person }) => [
   ...['/sign-in', '/setup', '/setup?code=not-a-code'].map((path) => ({ path, signedOut: true })),
   ...[
     '/',
@@ -13,12 +13,23 @@ export const allPages = ({ request, key, account }) => [
     '/models',
     '/playground',
     '/connect',
+    '/reference',
+    '/teams',
+    `/teams/${team}`,
+    '/members',
+    `/members/${person}`,
+    '/notices',
     '/audit',
     '/settings',
+    '/invoice',
+    '/operate/overview',
+    `/operate/accounts/${account}/invoice`,
     '/operate/accounts',
     `/operate/accounts/${account}`,
     '/operate/codes',
+    '/operate/payments',
     '/operate/plans',
+    '/operate/managed',
     '/operate/lanes',
     '/operate/requests',
     `/operate/requests/${request}`,

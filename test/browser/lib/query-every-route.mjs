@@ -1,7 +1,9 @@
 import { CONSOLE_API } from '../../../src/contract/console-api.ts'
 import { sampleOf } from '../../e2e/console/routes-with-samples.ts'
 
-const QUERIES = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET '))
+/** There is no payment without a provider of them, and nothing that operators manage. */
+const WITHOUT_ROWS = ['GET /payments/:payment', 'GET /conversations/:conversation', 'GET /operate/managed/history']
+const QUERIES = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET ') && !WITHOUT_ROWS.includes(name))
 const DAY_MS = 86_400_000
 
 /** Sends every query of the console API from the page and returns `{ name, status, text }` of each. */
@@ -28,14 +30,21 @@ function sameDays(query) {
 
 async function collectIds(send) {
   const json = async (name) => JSON.parse((await send(name, {})).text)
-  const [keys, requests, accounts, plan] = await Promise.all(
-    ['GET /keys', 'GET /requests', 'GET /operate/accounts', 'GET /plan'].map(json),
+  const [keys, requests, accounts, plan, teams, members, webhooks, operatorWebhooks] = await Promise.all(
+    [
+      ...['GET /keys', 'GET /requests', 'GET /operate/accounts', 'GET /plan', 'GET /teams', 'GET /members'],
+      ...['GET /webhooks', 'GET /operate/webhooks'],
+    ].map(json),
   )
   return {
     key: keys.items[0].id,
     request: requests.items[0].id,
     account: accounts.items[0].id,
     window: plan.windows.find(({ opened }) => opened).id,
+    team: teams.items[0].id,
+    person: members.items[0].id,
+    webhook: webhooks.items[0].id,
+    operatorWebhook: operatorWebhooks.items[0].id,
   }
 }
 
@@ -47,6 +56,7 @@ const fetched = async (path) => {
 /** The number of rows of a response, undefined if it is not a list. */
 export function rowsIn({ name, text }) {
   if (name.endsWith('.csv')) return text.trimEnd().split('\r\n').length - 1
+  if (name.endsWith('.yaml')) return undefined
   const { items, table } = JSON.parse(text)
   return (items ?? table)?.length
 }

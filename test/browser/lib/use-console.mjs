@@ -64,8 +64,8 @@ export function useConsole(options = {}) {
       const session = await signUp(server(), { email, role, account: account.id })
       return { email, account, session }
     },
-    /** Opens a page as that person or signed out. */
-    open: (path, person, look = {}) =>
-      openPage(origin(), path, { ...look, ...(person && { cookie: person.session.cookie }) }),
+    /** Opens a page as that person or signed out. `at`: another address of this server. */
+    open: (path, person, { at = origin(), ...look } = {}) =>
+      openPage(at, path, { ...look, ...(person && { cookie: person.session.cookie }) }),
   }
 }

@@ -17,9 +17,10 @@ export function isBusy(at, below) {
   return below(100) < (byDay ? 85 : 25) * (weekend ? 0.4 : 1)
 }
 
-export function drawRequest(below) {
+/** `size`: of the input, which grows with the conversations of agents. */
+export function drawRequest(below, size = 1) {
   const model = drawModel(below)
-  const input = 200 + below(below(4) === 0 ? 60_000 : 6000)
+  const input = size * (200 + below(below(4) === 0 ? 60_000 : 6000))
   const cached = below(3) === 0 ? 0 : below(input)
   const cap = 256 + below(4000)
   const output = 1 + below(cap)
@@ -41,3 +42,15 @@ function drawModel(below) {
   }
   return MODELS[0].id
 }
+
+const REPOSITORIES = ['web-shop', 'mobile-app', 'data-platform', 'infrastructure']
+const BRANCHES = ['main', 'release', 'feature/checkout']
+
+/** As a receipt has them. */
+export const drawTags = (below) =>
+  below(3) === 0
+    ? undefined
+    : JSON.stringify([`branch:${BRANCHES[below(BRANCHES.length)]}`, `repo:${REPOSITORIES[below(REPOSITORIES.length)]}`])
+
+/** Most of the traffic is that of the first rows. */
+export const drawIndex = (below, length) => Math.floor(length * (below(10_000) / 10_000) ** 2)

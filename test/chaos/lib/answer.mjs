@@ -41,6 +41,7 @@ function readResponseEvent(note, { type, delta, response, code }) {
 export function readWhole(note, body) {
   if (body.error) {
     note.code = body.error.code
+    note.error = body.error
     return
   }
   if (isResponses(note.sendTurn)) {

@@ -61,23 +61,39 @@ function auditBalances({ buckets, entries }, draws, report) {
   }
 }
 
-/** What a key has spent and holds under a cap is what the receipts of the running period cost and hold. */
+/** What was used and is held under a cap is what the receipts of the running period used and hold. */
 function auditCounters({ spend_counters: counters, receipts }, report) {
+  const counted = new Map()
+  for (const receipt of receipts)
+    for (const mark of receipt.caps?.split(' ') ?? []) {
+      const subject = subjectOf(receipt, mark)
+      if (!counted.has(subject)) counted.set(subject, [])
+      counted.get(subject).push({ receipt, ...useOf(receipt, mark) })
+    }
   for (const counter of counters) {
-    const { account, subject, first_receipt, carried_nano, bound_nano, spent_nano, held_nano } = counter
-    const counted = receipts.filter(
-      (each) =>
-        each.account === account &&
-        each.row >= first_receipt &&
-        each.caps?.split(' ').some((name) => `cap:${each.key}:${name}` === subject),
-    )
-    const sum = (state, column) =>
-      counted.filter((each) => each.state === state).reduce((total, each) => total + each[column], 0n)
-    const [spent, held] = [carried_nano + sum('settled', 'charge_nano'), sum('open', 'hold_nano')]
+    const { subject, first_receipt, carried_nano, bound_nano, spent_nano, held_nano } = counter
+    const own = (counted.get(subject) ?? []).filter(({ receipt }) => receipt.row >= first_receipt)
+    const spent = own.reduce((total, each) => total + each.spent, carried_nano)
+    const held = own.reduce((total, each) => (each.receipt.state === 'open' ? total + each.held : total), 0n)
     if (spent_nano !== spent) report('I2', subject, `${spent_nano} are spent, by its receipts ${spent}`)
     if (held_nano !== held) report('I3', subject, `${held_nano} are held, by holds ${held}`)
     if (spent_nano + held_nano > bound_nano) report('I4', subject, `${spent_nano} and ${held_nano} of ${bound_nano}`)
   }
+}
+
+/** The cap behind the mark of a receipt: `day` is one of its key, `team:3:month` is not. */
+export const subjectOf = ({ key }, mark) => (mark.includes(':') ? `cap:${mark}` : `cap:${key}:${mark}`)
+
+/** What a receipt holds of a cap while it is open, and has used of it since: nano-dollars, requests or tokens. */
+export function useOf(receipt, mark) {
+  const { state, hold_nano, charge_nano, input_estimate, output_bound } = receipt
+  const isSettled = state === 'settled'
+  if (mark.endsWith('requests_day')) return { held: 1n, spent: isSettled ? 1n : 0n }
+  if (!mark.endsWith('tokens_day')) return { held: hold_nano, spent: isSettled ? charge_nano : 0n }
+  const held = BigInt(input_estimate + output_bound)
+  if (!isSettled) return { held, spent: 0n }
+  const used = BigInt(receipt.uncached_input + receipt.cached_input + receipt.cache_write + receipt.output)
+  return { held, spent: used < held ? used : held }
 }
 
 function auditDraws(draws, report) {

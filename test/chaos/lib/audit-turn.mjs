@@ -3,7 +3,12 @@ import { costOf, estimatedInput, nanoOf, reportedUsage, tokensIn } from './price
 
 /** Refusals that the load provokes: of money, by kind of key, and of a model that does not exist. None leaves a receipt. */
 const MEANT = {
-  wallet: ['insufficient_balance', 'balance_in_flight', 'model_not_found', 'key_spend_cap_reached'],
+  wallet: [
+    ...['insufficient_balance', 'balance_in_flight', 'model_not_found', 'key_spend_cap_reached'],
+    ...['person_spend_cap_reached', 'team_budget_reached', 'quota_reached', 'quota_in_flight'],
+    // More than the whole quota of a day.
+    'request_exceeds_allowance',
+  ],
   // The plan changes, or is ended for a moment, while requests are on their way.
   builder: [
     'allowance_exhausted',

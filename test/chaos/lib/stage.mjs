@@ -17,11 +17,11 @@ const writtenAt = (data) => statSync(join(data, 'ledger.db-wal'), { throwIfNoEnt
  * One data folder and the lives of the server on it, one after another on the same port. Clients wait at its gate while
  * no server runs.
  */
-export async function createStage({ dist, template, random, providerPort, more, idle }) {
+export async function createStage({ dist, template, random, providerPort, more, idle, environment }) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-chaos-'))
   cpSync(template, folder, { recursive: true })
   const [port, metricsPort] = [await findFreePort(random), await findFreePort(random)]
-  const place = placeIn(folder, { dist })
+  const place = placeIn(folder, { dist, environment })
   writeFileSync(place.config, configText({ metricsPort, providerPort, more, idle }))
   const logPath = join(folder, 'server.log')
   const agent = new Agent({ keepAlive: true })

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-
-const TABLES = ['accounts', 'keys', 'buckets', 'spend_counters', 'receipts', 'transfers', 'entries', 'claims']
+import { TABLES } from '../../program/read-ledger.mjs'
 
 /** The rows in the form of those of a file (`test/program/read-ledger.mjs`), for the same audit. */
 export async function readRows(dist, url) {
@@ -12,8 +11,8 @@ export async function readRows(dist, url) {
     for (const table of TABLES) rows[table] = await database.file.all(`SELECT * FROM ${table} ORDER BY 1`, [])
     // PostgreSQL counts what a cap has spent from the start of its period, without a first receipt.
     for (const counter of rows.spend_counters) {
-      const first = rows.receipts.filter(({ opened_at: at }) => at >= counter.period_start).map(({ row }) => row)
-      counter.first_receipt = Math.min(...first)
+      const first = rows.receipts.find(({ opened_at: at }) => at >= counter.period_start)
+      counter.first_receipt = first?.row ?? Number.POSITIVE_INFINITY
       counter.carried_nano = 0n
     }
     const usageEntries = await database.file.all('SELECT * FROM usage_entries', [])

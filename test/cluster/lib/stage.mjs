@@ -15,7 +15,7 @@ import { createCluster, ENVIRONMENT, sectionsOf } from './cluster.mjs'
  * PostgreSQL with fsync, a provider, accounts, and nodes that serve. `more` are sections of their configuration. Undefined,
  * and said so, where there is no PostgreSQL.
  */
-export async function openStage(options, more = {}) {
+export async function openStage(options, more = {}, prepare = prepareScene) {
   const programs = findPostgresPrograms()
   if (programs === undefined) {
     console.log(
@@ -38,7 +38,7 @@ export async function openStage(options, more = {}) {
   process.on('exit', () => rmSync(template, { recursive: true, force: true }))
   const providerPort = await startProvider()
   const sections = { ...sectionsOf(postgres.host, database), ...more }
-  const accounts = await prepareScene(dist, template, providerPort, { more: sections, environment: ENVIRONMENT })
+  const accounts = await prepare(dist, template, providerPort, { more: sections, environment: ENVIRONMENT })
   const cluster = await createCluster({
     ...{ dist, random, providerPort, postgres, database, more },
     size: options.nodes,

@@ -28,17 +28,33 @@ export const packageParts = {
   sbom: readSbom,
 }
 
+/** With each Node, and with each npm that runs on it. */
 async function onEachNode({ nodes, npm }, heading) {
   const seen = []
   for (const major of nodes === '' ? [undefined] : nodes.split(',')) {
-    const node = await findNode(major)
-    const path = [node, ...(npm === '' ? [] : [await findNpm(npm)]), process.env.PATH].join(delimiter)
-    seen.push(await followPage(heading, path))
+    for (const npmMajor of npm === '' ? [undefined] : npm.split(',')) {
+      // npm first: the folder of the current Node has an npm of its own.
+      const folders = [...(npmMajor === undefined ? [] : [await findNpm(npmMajor)]), await findNode(major)]
+      const path = [...folders, process.env.PATH].join(delimiter)
+      const complaint = await npmComplaint(path)
+      if (complaint === undefined) seen.push(await followPage(heading, path))
+      else console.log(`      left out: ${complaint}`)
+    }
   }
+  if (seen.length === 0) throw new Skip('no npm that was named runs on these versions of Node')
   return seen.join('; ')
 }
 
-/** Runs the commands under a heading in an empty folder with nothing but the tarball, then what the banner says. */
+/** Why this npm does not run on this Node. */
+async function npmComplaint(path) {
+  const { out, err } = await run('npm', ['--version'], { env: { ...process.env, PATH: path }, mayFail: true })
+  return `${out}${err}`.split('\n').find((line) => /does not support Node/.test(line))
+}
+
+/**
+ * Runs the commands under a heading in an empty folder with nothing but the tarball, then what the banner says. Then the server is started
+ * again by the name that the banner printed, and the ledger verified.
+ */
 async function followPage(heading, path) {
   const folder = openFolder('page')
   const home = join(folder, 'home')
@@ -57,19 +73,37 @@ async function followPage(heading, path) {
   const shell = { cwd: folder, env: environment }
   const lines = commandsUnder(PAGE, heading)
   for (const line of lines.slice(0, -1)) await run('bash', ['-ec', line], shell)
-  const server = start('bash', ['-ec', `exec ${lines.at(-1)}`], shell)
-  const banner = await until('the banner', () => /Press Ctrl\+C/.test(server.output) && server.output, {
-    withinMs: 120_000,
-  })
-  const answer = await streamAsBannerSays(banner, shell)
+  const { banner, stop } = await serveUntilReady(lines.at(-1), shell)
+  const { command, flags, curl } = await streamAsBannerSays(banner, shell)
   const versions = (await run('bash', ['-ec', 'echo "Node $(node --version), npm $(npm --version)"'], shell)).out.trim()
-  // npm ends with a code of its own.
-  await server.stop('SIGINT')
-  check(/Stopped\. \d+ requests?, 0 lost/.test(server.output), `Ctrl+C ends it in order: ${server.output.slice(-300)}`)
-  return `${versions}, printed ${answer.command}`
+  await stop()
+  const again = await serveUntilReady(`${command} serve${flags}`, shell)
+  await streamBy(curl, shell)
+  await again.stop()
+  const verified = JSON.parse((await run('bash', ['-ec', `${command} db verify --json${flags}`], shell)).out)
+  check(verified.ok && verified.receipts === 2, `the ledger has both answers and balances: ${JSON.stringify(verified)}`)
+  return `${versions}, printed ${command}`
 }
 
-/** Each command that the banner prints is pasted as it is. Returns how it names the program. */
+async function serveUntilReady(line, shell) {
+  const server = start('bash', ['-ec', `exec ${line}`], shell)
+  const isReady = () => /Press Ctrl\+C/.test(server.output)
+  await until('the banner', () => server.isOver || isReady(), { withinMs: 120_000 })
+  check(isReady(), `it starts:\n${server.output}`)
+  return {
+    banner: server.output,
+    async stop() {
+      // npm ends with a code of its own.
+      await server.stop('SIGINT')
+      check(
+        /Stopped\. \d+ requests?, 0 lost/.test(server.output),
+        `Ctrl+C ends it in order: ${server.output.slice(-300)}`,
+      )
+    },
+  }
+}
+
+/** Each command that the banner prints is pasted as it is. Returns how it names the program, and the line that streams. */
 export async function streamAsBannerSays(banner, shell) {
   const commands = banner
     .split('\n')
@@ -82,11 +116,16 @@ export async function streamAsBannerSays(banner, shell) {
     key = /mr_wallet_\w+/.exec(out)?.[0] ?? key
   }
   const [command] = commands[0].split(/ (?:serve|accounts) /)
-  const data = / --data ('[^']*'|\S+)/.exec(commands[0])[1]
-  await run('bash', ['-ec', `${command} status --ready --data ${data}`], shell)
-  const { out } = await run('bash', ['-ec', curlLine(banner, key)], shell)
+  const [flags] = /( --config ('[^']*'|\S+))? --data ('[^']*'|\S+)/.exec(commands[0])
+  await run('bash', ['-ec', `${command} status --ready${flags}`], shell)
+  const curl = curlLine(banner, key)
+  await streamBy(curl, shell)
+  return { command, flags, curl, key }
+}
+
+async function streamBy(curl, shell) {
+  const { out } = await run('bash', ['-ec', curl], shell)
   check(/"content":/.test(out) && out.trimEnd().endsWith('data: [DONE]'), `an answer is streamed: ${out.slice(-300)}`)
-  return { command, key }
 }
 
 /** The curl line of a first run; with a configuration there is none, and the key is that of the command before. */

@@ -86,8 +86,7 @@ async function behind(name, proxy, options) {
     await addresses(target)
     await bodies(scene, target)
     await jsonAfterSilence(scene, target, options['silence-ms'])
-    const models = await send({ ...target, url: `${target.url}/llm` }, '/v1/models')
-    check(JSON.parse(await models.text()).data[0].id === 'demo', 'the path prefix of the page leads to /v1')
+    await belowPrefix({ ...target, url: `${target.url}/llm` })
     if (proxy.shortTimeouts) await keepAlives(scene, await scene.startProxy(proxy.shortTimeouts))
   } catch (error) {
     throw new Error(`${error.message}\n${scene.proxyOutput().slice(-2000)}`, { cause: error })
@@ -96,7 +95,7 @@ async function behind(name, proxy, options) {
   }
   const { ok } = await verifyLedger(scene.place)
   check(ok, 'the ledger balances')
-  return 'chunks over HTTP/1.1 and 2, silence, disconnect, TLS, client address, bodies, path prefix'
+  return 'chunks over HTTP/1.1 and 2, silence, disconnect, TLS, client address, bodies, path prefix with the console'
 }
 
 async function openScene(name, proxy, program) {
@@ -148,7 +147,9 @@ function prefixBlock(name) {
 }
 
 const configFor = (provider) => ({
-  server: { trust_proxy: ['127.0.0.1'], metrics_port: 0 },
+  server: { public_url: 'https://llm.example.com/llm', trust_proxy: ['127.0.0.1'], metrics_port: 0 },
+  // The port of the proxy differs from that of the public URL.
+  console: { hosts: ['llm.example.com'] },
   telemetry: { metrics: false },
   streams: { keep_alive: KEEP_ALIVE, silence_before_head: '1s' },
   limits: { address: { refused_per_minute: REFUSALS } },
@@ -229,6 +230,19 @@ async function jsonAfterSilence({ provider }, target, silenceMs) {
   await pause(silenceMs)
   call.answer('late')
   check(JSON.parse(await (await answer).text()).choices[0].message.content === 'late', 'a late JSON answer arrives')
+}
+
+/** The path prefix of the page leads to the API, the documentation and the console with all its files. */
+async function belowPrefix(target) {
+  const text = async (path) => (await send(target, path)).text()
+  check(JSON.parse(await text('/v1/models')).data[0].id === 'demo', 'the prefix leads to /v1')
+  check((await send(target, '/docs/operate/running')).status === 200, 'the prefix leads to the documentation')
+  const files = [...(await text('/console/keys')).matchAll(/(?:href|src)="([^"]*)"/g)].map(([, file]) => file)
+  check(files.length > 3, 'the prefix leads to the console')
+  for (const file of files) {
+    const status = file.startsWith('/llm/') && (await send(target, file.slice('/llm'.length))).status
+    check(status === 200, `${file} of the console is served`)
+  }
 }
 
 /** The proxy gives up after less than the silence, but the gateway's comments pass it. */

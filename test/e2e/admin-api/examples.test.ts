@@ -23,12 +23,14 @@ const ids = new Map<string, string>()
 let keys: Readonly<Record<string, string>>
 let paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 
+const RUN = 'fix-17'
+
 const send = async (path: string, method: string, key: string | undefined, body?: unknown): Promise<Response> =>
   fetch(`http://127.0.0.1:${server().port}${path}`, {
     method,
     headers: {
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'x-millrace-run': RUN }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
@@ -48,6 +50,16 @@ beforeAll(async () => {
   ids.set('person', (await person.call('GET /session')).person!.id)
   ids.set('code', code.items[0]!.code.id)
   ids.set('key', items[0]!.id)
+  // With the caps that the examples raise.
+  const caps = { day: '1.00', month: '1.00' }
+  await operate('keys.caps', { key: items[0]!.id, ...caps })
+  await operate('people.caps', { person: account.email, ...caps })
+  ids.set('team', (await operate('teams.create', { account: account.id, name: 'Red', caps })).id)
+  const { webhook } = await operate('webhooks.add', {
+    ...{ account: account.id, url: 'https://hooks.invalid/', events: ['balance.low'] },
+  })
+  ids.set('webhook', webhook.id)
+  ids.set('delivery', (await operate('webhooks.test', { webhook: webhook.id })).id)
   ids.set('admin key', (await createAdminKey(server(), ['audit:read'])).id)
   ids.set('request', response.headers.get('x-request-id')!)
   ids.set('response', ((await response.json()) as { id: string }).id)
@@ -58,6 +70,7 @@ const idFor = (path: string, name: string): string => {
   if (path.startsWith('/v1/models')) return 'demo'
   if (path.startsWith('/v1/responses')) return ids.get('response')!
   if (path.startsWith('/v1/requests')) return ids.get('request')!
+  if (path.startsWith('/v1/runs')) return RUN
   return ids.get(path.includes('/admin-keys/') ? 'admin key' : name)!
 }
 

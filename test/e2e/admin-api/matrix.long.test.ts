@@ -12,7 +12,7 @@ import { useServer } from '../../support/use-server.ts'
 const PROMPT = 'canary-of-a-prompt'
 
 const server = useServer({
-  config: `${PLANS_CONFIG}limits: { address: { refused_per_minute: off } }\n`,
+  config: `${PLANS_CONFIG}limits: { keys_per_account: 2000, address: { refused_per_minute: off } }\n`,
 })
 
 /** How a caller authenticates, and what the answer has to be where its scope does not decide. */
@@ -73,6 +73,8 @@ beforeAll(async () => {
   secrets.push(account.key, ...[...credentials.values()].flatMap(({ key }) => key ?? []), person.cookie!, chief.cookie!)
 })
 
+let calls = 0
+
 /** Things of which each call may use up one. */
 async function paramsOf(name: AdminRouteName): Promise<Record<string, string>> {
   const { operate } = server()
@@ -81,18 +83,41 @@ async function paramsOf(name: AdminRouteName): Promise<Record<string, string>> {
     : []
   if (name.endsWith('/plan/end')) await operate('plans.assign', { account: account.id, plan: 'pro' })
   const isAdminKey = name.includes('/admin-keys/')
+  // With the caps that the examples raise.
+  calls += 1
+  const caps = { day: '1.00', month: '1.00' }
+  const team = name.includes(':team')
+    ? (await operate('teams.create', { account: account.id, name: `team ${calls}`, caps })).id
+    : 'none'
+  const webhook = name.includes(':webhook') ? await newWebhook() : 'none'
+  const delivery = name.includes(':delivery') ? (await operate('webhooks.test', { webhook })).id : 'none'
+  if (name.includes(':person')) await operate('people.caps', { person: owner, ...caps })
   return {
-    ...{ account: account.id, request, person: owner, code: code?.code.id ?? 'none' },
-    key: isAdminKey ? (await createAdminKey(server(), ['admin-keys:read'])).id : (await account.createKey()).id,
+    ...{ webhook, delivery },
+    ...{ account: account.id, request, team, person: owner, code: code?.code.id ?? 'none' },
+    key: isAdminKey ? (await createAdminKey(server(), ['admin-keys:read'])).id : (await account.createKey({ caps })).id,
   }
 }
 
-let calls = 0
+/** Operators may have a few: the one before goes. */
+async function newWebhook(): Promise<string> {
+  const { operate } = server()
+  for (const { id } of (await operate('webhooks.list', {})).items) await operate('webhooks.remove', { webhook: id })
+  const added = await operate('webhooks.add', { url: 'https://hooks.invalid/', events: ['lane.down'] })
+  return added.webhook.id
+}
+
+/** Accounts and teams need a new name with each call, and a preview a model of this server. */
+function uniqueBody(name: AdminRouteName, body: unknown): unknown {
+  if (name === 'POST /accounts') return { email: `matrix-${calls}@example.com` }
+  if (name === 'POST /managed/preview') return { ...(body as object), model: 'swift' }
+  return name === 'POST /accounts/:account/teams' ? { name: `made ${calls}` } : body
+}
 
 async function call(name: AdminRouteName, { name: who }: Who, params: Record<string, string>): Promise<AdminAnswer> {
   const { query, body } = ADMIN_ROUTES[name].example
   calls += 1
-  const unique = name === 'POST /accounts' ? { email: `matrix-${calls}@example.com` } : body
+  const unique = uniqueBody(name, body)
   return sendToAdmin(server(), name, { ...credentials.get(who), params, query, body: unique })
 }
 
@@ -125,7 +150,7 @@ it('secrets are in the answers that create them, and in no other', async () => {
   for (const name of ADMIN_NAMES) {
     const { query, body } = ADMIN_ROUTES[name].example
     calls += 1
-    const unique = name === 'POST /accounts' ? { email: `matrix-${calls}@example.com` } : body
+    const unique = uniqueBody(name, body)
     const { text } = await sendToAdmin(server(), name, { key, params: await paramsOf(name), query, body: unique })
     const found = text.match(/mra_\w{49}|mr_(?:wallet|builder)_\w{49}|MR(?:-[0-9A-Z]{5}){5}|setup\?code=[0-9A-Z-]{29}/g)
     if (found !== null) made.set(name, String(found.length))

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
 import { type ConsolePerson, signUp } from '../../support/console-session.ts'
 import { chat } from '../../support/send-chat.ts'
-import { openAccount } from '../../support/test-account.ts'
+import { storeNotices, storeTopUps } from '../../support/stored-rows.ts'
+import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 import { ROUTE_NAMES, sampleOf, type Things } from './routes-with-samples.ts'
@@ -16,10 +17,13 @@ const LISTS = ROUTE_NAMES.filter((name) => CONSOLE_API[name].query.safeParse({ l
 
 let person: ConsolePerson
 let window: string
+let webhook: string
+let operatorWebhook: string
+let account: TestAccount
 
 /** Three of everything that there is a list of. */
 beforeAll(async () => {
-  const account = await openAccount(server())
+  account = await openAccount(server())
   person = await signUp(server(), { email: 'chief@walk.example', role: 'operator', account: account.id })
   await server().operate('plans.assign', { account: account.id, plan: 'pro' })
   const builder = await account.createKey({ kind: 'builder' })
@@ -29,16 +33,32 @@ beforeAll(async () => {
     expect((await chat(server(), account)).status).toBe(200)
     expect((await chat(server(), { key: builder.key }, { model: 'paid', max_tokens: 5 })).status).toBe(200)
     const { id } = await openAccount(server())
+    await signUp(server(), { email: `viewer-${count}@walk.example`, role: 'viewer', account: account.id })
     const other = await signUp(server(), { email: `owner-${count}@walk.example`, account: id })
     await other.call('POST /wallet/ask', { body: sendTurn })
   }
   await person.call('POST /operate/codes', { body: { amount: '5.00', count: ROWS, note: '' } })
   const { windows } = await person.call('GET /plan')
   window = windows.find(({ opened }) => opened)!.id!
+  await storeTopUps(server(), account.id, ROWS)
+  await storeNotices(server(), ROWS)
+  const hook = { url: 'https://hooks.invalid/', events: ['webhook.off' as const] }
+  webhook = (await person.call('POST /webhooks', { body: hook })).webhook.id
+  operatorWebhook = (await person.call('POST /operate/webhooks', { body: hook })).webhook.id
+  for (let count = 0; count < ROWS; count++) {
+    await person.call('POST /teams', { body: { name: `Team ${count}` } })
+    await person.call('POST /webhooks/:webhook/test', { params: { webhook } })
+    await person.call('POST /operate/webhooks/:webhook/test', { params: { webhook: operatorWebhook } })
+  }
 })
 
 const turn = async (name: RouteName, query: object) => {
-  const { params = {}, query: usual = {} } = sampleOf(name, { window } as Things)
+  const { params = {}, query: usual = {} } = sampleOf(name, {
+    window,
+    webhook,
+    operatorWebhook,
+    account: account.id,
+  } as Things)
   server().advance(200)
   return person.send(name, { params, query: { ...usual, ...query } })
 }

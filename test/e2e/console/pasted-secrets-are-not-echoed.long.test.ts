@@ -4,7 +4,7 @@ import type { RouteName } from '../../../src/contract/console-api.ts'
 import { type ConsolePerson, openBrowser, PASSWORD } from '../../support/console-session.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
-import { ROUTE_NAMES } from './routes-with-samples.ts'
+import { ROUTE_NAMES, SAMPLES } from './routes-with-samples.ts'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const letters = (count: number) => Array.from({ length: count }, () => ALPHABET[randomInt(32)]).join('')
@@ -46,7 +46,10 @@ async function answersTo(secret: string): Promise<string[]> {
   const reported = await Promise.all(
     BY_ID.map((name: RouteName) => {
       const part = /:(\w+)/.exec(name)![1]!
-      return operator.send(name, { params: { [part]: secret } })
+      return operator.send(name, {
+        params: { [part]: secret },
+        query: (SAMPLES[name].query ?? {}) as Record<string, string>,
+      })
     }),
   )
   const filtered = await operator.send('GET /requests', { query: { key: secret } })

@@ -4,6 +4,7 @@ import type { Requester } from '../../../src/contract/values.ts'
 import { type ConsolePerson, openBrowser, PASSWORD, play, signUp } from '../../support/console-session.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { chat } from '../../support/send-chat.ts'
+import { storePayment } from '../../support/stored-rows.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -16,9 +17,14 @@ type Who =
   | 'with a key'
   | 'disabled'
   | 'owner'
+  | 'admin'
+  | 'member'
+  | 'viewer'
   | 'stranger'
   | 'operator'
   | 'operator without account'
+
+const OWNER: readonly Requester[] = ['anyone', 'signed-in', 'any-role', 'viewer', 'member', 'admin', 'owner']
 
 /** What each of them is, as far as routes are concerned. */
 const RIGHTS: Readonly<Record<Who, readonly Requester[]>> = {
@@ -26,9 +32,12 @@ const RIGHTS: Readonly<Record<Who, readonly Requester[]>> = {
   forged: ['anyone'],
   'with a key': ['anyone'],
   disabled: ['anyone'],
-  owner: ['anyone', 'signed-in', 'owner'],
-  stranger: ['anyone', 'signed-in', 'owner'],
-  operator: ['anyone', 'signed-in', 'owner', 'operator'],
+  owner: OWNER,
+  admin: ['anyone', 'signed-in', 'any-role', 'viewer', 'member', 'admin'],
+  member: ['anyone', 'signed-in', 'any-role', 'member'],
+  viewer: ['anyone', 'signed-in', 'any-role', 'viewer'],
+  stranger: OWNER,
+  operator: [...OWNER, 'operator'],
   'operator without account': ['anyone', 'signed-in', 'operator'],
 }
 
@@ -36,6 +45,7 @@ const REFUSALS = new Set([
   'session_ended',
   'operators_only',
   'no_account',
+  'role_too_low',
   'other_site',
   'https_needed',
   'confirm_password',
@@ -56,6 +66,8 @@ beforeAll(async () => {
   expect((await chat(server(), { key: builder.key }, { model: 'paid', max_tokens: 5 })).status).toBe(200)
 
   people.set('owner', await signUp(server(), { email: 'owner@example.com', account: account.id }))
+  for (const role of ['admin', 'member', 'viewer'] as const)
+    people.set(role, await signUp(server(), { email: `${role}@example.com`, role, account: account.id }))
   people.set('stranger', await signUp(server(), { email: 'stranger@example.com', account: other }))
   people.set('operator', await signUp(server(), { email: 'operator@example.com', role: 'operator', account: third }))
   people.set('operator without account', await signUp(server(), { email: 'chief@example.com', role: 'operator' }))
@@ -91,6 +103,7 @@ async function thingsOf({ id }: TestAccount, owner: ConsolePerson): Promise<Thin
   const { windows } = await owner.call('GET /plan')
   const { items: sessions } = await owner.call('GET /sessions')
   const { person } = await owner.call('GET /session')
+  const team = await owner.call('POST /teams', { body: { name: 'Research', caps: { day: '5.00' } } })
   const made = await people
     .get('operator')!
     .call('POST /operate/codes', { body: { amount: '1.00', count: 1, note: '' } })
@@ -102,13 +115,43 @@ async function thingsOf({ id }: TestAccount, owner: ConsolePerson): Promise<Thin
     session: sessions[0]!.id,
     person: person!.id,
     code: made.items[0]!.code.id,
+    ...(await storePayment(server(), id)),
+    ...(await webhookOf(owner)),
+    team: team.id,
+    conversation: (await owner.call('POST /conversations', { body: { title: 'Mills', content: '{}' } })).id,
+  }
+}
+
+async function webhookOf(owner: ConsolePerson) {
+  const { webhook } = await owner.call('POST /webhooks', {
+    body: { url: 'https://hooks.invalid/', events: ['webhook.off'] },
+  })
+  const delivery = await owner.call('POST /webhooks/:webhook/test', { params: { webhook: webhook.id } })
+  const operator = people.get('operator')!
+  const { webhook: other } = await operator.call('POST /operate/webhooks', {
+    body: { url: 'https://hooks.invalid/', events: ['webhook.off'] },
+  })
+  const sent = await operator.call('POST /operate/webhooks/:webhook/test', { params: { webhook: other.id } })
+  return {
+    ...{ webhook: webhook.id, delivery: delivery.id },
+    ...{ operatorWebhook: other.id, operatorDelivery: sent.id },
   }
 }
 
 /** What ends a session or a person would take the matrix with it: whether it may be asked is seen by a wrong id. */
 const harmless = (name: RouteName): Things =>
-  /disable|DELETE|revoke|status/.test(name)
-    ? { ...things, person: 'usr_none', session: 'ses_none', key: 'key_none', account: 'acct_none' }
+  /disable|DELETE|revoke|status|PATCH .members|remove|raise/.test(name)
+    ? {
+        ...things,
+        person: 'usr_none',
+        session: 'ses_none',
+        webhook: 'whk_none',
+        operatorWebhook: 'whk_none',
+        key: 'key_none',
+        account: 'acct_none',
+        team: 'team_none',
+        conversation: 'conv_none',
+      }
     : things
 
 const receivedBy = ROUTE_NAMES.flatMap((name) => (Object.keys(RIGHTS) as Who[]).map((who) => [who, name] as const))
@@ -129,20 +172,20 @@ describe('every console query', () => {
     else expect(reported.error?.code, reported.text).toBe(refusalFor(who, CONSOLE_API[name].who))
     if (reported.status === 200) answered.add(name)
     if (!may) refusals.add(reported.error!.code)
-    if (reported.status === 200 && !name.includes('.csv')) CONSOLE_API[name].answer.parse(reported.json)
+    if (reported.status === 200 && !/\.(csv|yaml)$/.test(name)) CONSOLE_API[name].answer.parse(reported.json)
     if (may && name === 'DELETE /session') await signInAgain(people.get(who)!)
   })
 
   it('is in the matrix, and every refusal was seen', () => {
     expect(ROUTE_NAMES.toSorted()).toEqual(Object.keys(CONSOLE_API).toSorted())
-    expect([...refusals].toSorted()).toEqual(['no_account', 'operators_only', 'session_ended'])
+    expect([...refusals].toSorted()).toEqual(['no_account', 'operators_only', 'role_too_low', 'session_ended'])
     const unanswered = ROUTE_NAMES.filter((name) => name.startsWith('GET ') && !answered.has(name))
     expect(unanswered, 'queries that were answered to none of them').toEqual([])
   })
 })
 
 describe('the playground', () => {
-  it.each(Object.keys(RIGHTS) as Who[])('used by %s follows the permissions of an owner', async (who) => {
+  it.each(Object.keys(RIGHTS) as Who[])('used by %s follows the permissions of a member', async (who) => {
     server().advance(200)
     const reported = await play(people.get(who)!, {
       model: 'paid',
@@ -150,8 +193,8 @@ describe('the playground', () => {
       messages: [{ role: 'user', content: 'hi' }],
     })
     // A person with the permission reaches the wallet, which is empty for the stranger and the operator.
-    if (RIGHTS[who].includes('owner')) expect(REFUSALS.has(reported.error?.code ?? 'none'), reported.text).toBe(false)
-    else expect(reported.error?.code, reported.text).toBe(refusalFor(who, 'owner'))
+    if (RIGHTS[who].includes('member')) expect(REFUSALS.has(reported.error?.code ?? 'none'), reported.text).toBe(false)
+    else expect(reported.error?.code, reported.text).toBe(refusalFor(who, 'member'))
   })
 
   it('refuses plain HTTP from another machine and other origins', async () => {
@@ -184,7 +227,8 @@ const signInAgain = (person: ConsolePerson) =>
 
 function refusalFor(who: Who, needed: Requester): string {
   if (!RIGHTS[who].includes('signed-in')) return 'session_ended'
-  return needed === 'operator' ? 'operators_only' : 'no_account'
+  if (needed === 'operator') return 'operators_only'
+  return RIGHTS[who].includes('any-role') ? 'role_too_low' : 'no_account'
 }
 
 const NAMED_BY_ID = ROUTE_NAMES.filter((name) => name.includes(':') && CONSOLE_API[name].who !== 'operator')

@@ -132,9 +132,24 @@ describe('a page of another site', () => {
 describe('keys and money', () => {
   it('require a fresh password confirmation; nothing else does', () => {
     expect(GRAVE).toEqual([
-      ...['POST /keys', 'POST /keys/:key/rotate', 'POST /wallet/redeem', 'POST /operate/accounts/:account/credit'],
+      ...[
+        'POST /factors/totp',
+        'POST /factors/totp/confirm',
+        'POST /factors/totp/remove',
+        'POST /factors/recovery-codes',
+      ],
+      ...['POST /passkeys/challenge', 'POST /passkeys', 'POST /passkeys/:passkey/remove'],
+      ...['POST /keys', 'POST /keys/:key/rotate', 'POST /keys/:key/raise', 'POST /teams/:team/raise'],
+      ...['POST /wallet/redeem'],
+      ...['POST /card/top-up', 'PUT /card/automatic', 'POST /plans/buy', 'PUT /plans/:purchase/renewal'],
+      'PUT /second-factor',
+      ...['POST /members/invite', 'PATCH /members/:person', 'POST /members/:person/remove'],
+      ...['POST /members/:person/raise', 'POST /webhooks', 'POST /webhooks/:webhook/rotate'],
+      'POST /operate/accounts/:account/credit',
       ...['POST /operate/accounts/:account/plan', 'POST /operate/accounts/:account/invite'],
-      ...['POST /operate/people/:person/disable', 'POST /operate/people/:person/enable', 'POST /operate/codes'],
+      ...['POST /operate/people/:person/disable', 'POST /operate/people/:person/enable'],
+      ...['POST /operate/people/:person/remove-factors', 'POST /operate/codes', 'POST /operate/managed'],
+      ...['POST /operate/webhooks', 'POST /operate/webhooks/:webhook/rotate'],
     ])
   })
 

@@ -15,7 +15,16 @@ beforeAll(async () => {
   owner = await signUp(server(), { email: 'owner@suspended.example', account: account.id })
   const { items } = await owner.call('GET /keys')
   const none = 'none_00000000000000000000000000'
-  things = { account: none, key: items[0]!.id, request: none, window: none, session: none, person: none, code: none }
+  const others = { request: none, window: none, session: none, person: none, code: none, payment: none, purchase: none }
+  const hooks = {
+    webhook: none,
+    delivery: none,
+    operatorWebhook: none,
+    operatorDelivery: none,
+    team: none,
+    conversation: none,
+  }
+  things = { account: none, key: items[0]!.id, ...others, ...hooks }
   await server().operate('accounts.suspend', { account: account.id })
 })
 

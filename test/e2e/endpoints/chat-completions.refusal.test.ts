@@ -22,6 +22,11 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   insufficient_scope: 'test/e2e/admin-api/matrix.long.test.ts',
   response_not_found: 'test/e2e/responses/stored-response-access.test.ts',
   key_spend_cap_reached: 'test/e2e/plans/allowance-edge.test.ts',
+  person_spend_cap_reached: 'test/e2e/plans/shared-caps.test.ts',
+  team_budget_reached: 'test/e2e/plans/shared-caps.test.ts',
+  run_budget_exceeded: 'test/e2e/plans/runs.test.ts',
+  quota_reached: 'test/e2e/plans/shared-caps.test.ts',
+  quota_in_flight: 'test/e2e/plans/shared-caps.test.ts',
   request_exceeds_allowance: 'test/e2e/plans/allowance-edge.test.ts',
   allowance_exhausted: 'test/e2e/plans/allowance-edge.test.ts',
   upstream_rejected: 'test/e2e/faults/fault-table.ts',
@@ -37,6 +42,7 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   server_is_overloaded: 'test/e2e/overload/concurrency-limit.test.ts',
   no_lane_available: 'src/gateway/open-circuits.test.ts',
   request_not_found: 'test/e2e/endpoints/requests.refusal.test.ts',
+  run_not_found: 'test/e2e/plans/runs.test.ts',
   internal_error: 'src/server/sinks.test.ts',
 }
 
@@ -198,6 +204,12 @@ describe('POST /v1/chat/completions refuses', () => {
       const { db } = server().app.operations
       await db.updateTable('accounts').set({ status: 'suspended' }).where('id', '=', account.id).execute()
       expectRefusal(await chat(server(), account), 'account_suspended')
+    })
+
+    it('key_address_not_allowed', async () => {
+      const account = await openAccount(server())
+      const made = await account.createKey({ addresses: ['203.0.113.0/24'] })
+      expectRefusal(await chat(server(), made), 'key_address_not_allowed')
     })
 
     it('rate_limit_exceeded and request_too_large_for_limit', async () => {

@@ -55,6 +55,6 @@ describe('GET / of a server with a public address, without console and documenta
       ...{ object: 'server', name: 'millrace', version: 'test' },
       ...{ base_url: 'https://llm.example.com/gate/v1', status: 'https://llm.example.com/gate/readyz' },
     })
-    expect(linksIn(await (await home(server(), BROWSER)).text())).toEqual(['readyz'])
+    expect(linksIn(await (await home(server(), BROWSER)).text())).toEqual(['/gate/readyz'])
   })
 })

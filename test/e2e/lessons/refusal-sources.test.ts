@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../../src/model/problem.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
+import { signUp } from '../../support/console-session.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { type Answer, answerOf, chat, get, hello, send } from '../../support/send-chat.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
@@ -68,6 +69,48 @@ const PROVOKED: Readonly<Partial<Record<ProblemCode, () => Promise<Provoked>>>> 
     const key = await account.createKey({ caps: { day: '0.05' } })
     await spend(server(), key, 50)
     return { answer: await spend(server(), key, 1), facts: window('day', '0.05', '0.05') }
+  },
+  async team_budget_reached() {
+    const account = await openAccount(server())
+    const team = await server().operate('teams.create', { account: account.id, name: 'Red', caps: { day: '0.05' } })
+    const key = await account.createKey({ team: team.id })
+    await spend(server(), key, 50)
+    return { answer: await spend(server(), key, 1), facts: { ...window('day', '0.05', '0.05'), holder: 'team' } }
+  },
+  async person_spend_cap_reached() {
+    const account = await openAccount(server())
+    const { email: person } = await signUp(server(), { email: account.email, account: account.id })
+    await server().operate('people.caps', { person, day: '0.05' })
+    const key = await account.createKey({ person })
+    await spend(server(), key, 50)
+    return { answer: await spend(server(), key, 1), facts: { ...window('day', '0.05', '0.05'), holder: 'person' } }
+  },
+  async run_budget_exceeded() {
+    const account = await openAccount(server())
+    const body = { model: 'paid', max_tokens: 50, messages: hello('count to 5000') }
+    const ask = () => chat(server(), account, body, { headers: { 'x-millrace-run': 'fix; max=0.05' } })
+    await ask()
+    return { answer: await ask(), facts: { window: 'total', holder: 'run', limit: '0.05', used: '0.05' } }
+  },
+  async quota_reached() {
+    const account = await openAccount(server())
+    const key = await account.createKey({ caps: { requests_day: 1 } })
+    await spend(server(), key, 1)
+    const facts = { window: 'requests_day', holder: 'key', limit: 1, used: 1, resets_at: expect.any(Number) }
+    return { answer: await spend(server(), key, 1), facts }
+  },
+  async quota_in_flight() {
+    const account = await openAccount(server())
+    const key = await account.createKey({ caps: { requests_day: 1 } })
+    const controller = new AbortController()
+    const before = setup().far.providerAnswers.length
+    const body = { model: 'far-silent', max_tokens: 20, messages: hello() }
+    const stuck = send(server(), key, body, { signal: controller.signal })
+    await until(() => setup().far.providerAnswers.length > before)
+    const answer = await spend(server(), key, 1)
+    controller.abort()
+    await stuck.catch(() => {})
+    return { answer, facts: { window: 'requests_day', holder: 'key', limit: 1, used: 0 } }
   },
   async subscription_inactive() {
     // There is no figure to tell: what is missing is the subscription.

@@ -262,6 +262,7 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
   prompt_cache_options: nativeOnly('prompt_cache_options', { mode: 'implicit' }),
   service_tier: STANDARD,
   speed: STANDARD,
+  inference_geo: STANDARD,
   priority: STANDARD,
   background: {
     served: [{ value: false }],

@@ -159,12 +159,14 @@ function end(part: Part, words: string): void {
   part.wholes.push(words)
 }
 
-const agree = (kind: string, reported: string, whole: string): boolean =>
-  reported.trim() === whole.trim() ||
-  (kind === 'arguments' &&
-    isJson(reported) &&
-    isJson(whole) &&
-    isDeepStrictEqual(JSON.parse(reported), JSON.parse(whole)))
+const agree = (kind: string, reported: string, whole: string): boolean => {
+  if (kind !== 'arguments') return reported.trim() === whole.trim()
+  const [one, other] = [argumentsOf(reported), argumentsOf(whole)]
+  return one === other || (isJson(one) && isJson(other) && isDeepStrictEqual(JSON.parse(one), JSON.parse(other)))
+}
+
+/** A call without arguments has an empty object of them. */
+const argumentsOf = (text: string): string => text.trim() || '{}'
 
 function parseWhole(item: Item, whole: Fields): void {
   if (item.type === 'function_call')

@@ -8,8 +8,8 @@ export const OF_THE_CONSOLE = [
     replacements: [
       {
         file: 'src/server/console/session.ts',
-        find: `return authorized.request.session.person.role === 'operator' ? authorized : OPERATORS_ONLY`,
-        put: 'return authorized',
+        find: `person.role === 'operator' ? undefined : OPERATORS_ONLY`,
+        put: 'person === undefined ? OPERATORS_ONLY : undefined',
       },
     ],
   },
@@ -44,8 +44,8 @@ export const OF_THE_CONSOLE = [
     replacements: [
       {
         file: 'src/admin/requests.ts',
-        find: 'if (receipt?.account === account)',
-        put: 'if (receipt !== undefined)',
+        find: 'receipt === undefined || receipt.account !== account',
+        put: 'receipt === undefined',
       },
     ],
   },
@@ -56,7 +56,7 @@ export const OF_THE_CONSOLE = [
     replacements: [
       {
         file: 'src/admin/keys.ts',
-        find: ' || (of !== undefined && key.account !== of)',
+        find: ' || (of !== undefined && !isWithin(of, key))',
         put: '',
       },
     ],
@@ -68,8 +68,8 @@ export const OF_THE_CONSOLE = [
     replacements: [
       {
         file: 'src/db/keys.ts',
-        find: 'const slice = sql`FROM keys WHERE account = ',
-        put: 'const slice = sql`FROM keys WHERE 0 < ',
+        find: 'team === undefined ? sql`account = ',
+        put: 'team === undefined ? sql`0 < ',
       },
     ],
   },
@@ -80,14 +80,32 @@ export const OF_THE_CONSOLE = [
     replacements: [{ file: 'src/db/people.ts', find: '= `used_at IS NULL AND expires_at', put: '= `expires_at' }],
   },
   {
+    name: 'members-see-all',
+    says: 'a member sees the keys of all people of the account, and what those did',
+    caughtBy: ['src/server/console/session.judge-asker.test.ts'],
+    replacements: [
+      {
+        file: 'src/server/console/session.ts',
+        find: `role === 'member' ? person.row : undefined`,
+        put: 'undefined',
+      },
+    ],
+  },
+  {
+    name: 'roles-count-for-nothing',
+    says: 'every person of an account may do what its owner may',
+    caughtBy: ['src/server/console/session.judge-asker.test.ts'],
+    replacements: [{ file: 'src/server/console/session.ts', find: '!roles.includes(role)', put: 'roles.length === 0' }],
+  },
+  {
     name: 'suspended-acts',
     says: 'an account that is suspended may change things',
     caughtBy: ['src/server/console/session.judge-asker.test.ts'],
     replacements: [
       {
         file: 'src/server/console/session.ts',
-        find: `request.changes && account.status !== 'active'`,
-        put: `request.changes && account.status === 'closed'`,
+        find: `!changes || account.status === 'active'`,
+        put: `!changes || account.status !== 'closed'`,
       },
     ],
   },
@@ -95,7 +113,9 @@ export const OF_THE_CONSOLE = [
     name: 'wider-without-password',
     says: 'a key gets a longer life without a password',
     caughtBy: ['src/admin/keys.change-key.test.ts'],
-    replacements: [{ file: 'src/admin/keys.ts', find: `    isMore(key.expires_at, change.expires_at) ||\n`, put: '' }],
+    replacements: [
+      { file: 'src/admin/widened-keys.ts', find: `    isMore(key.expires_at, change.expires_at) ||\n`, put: '' },
+    ],
   },
   {
     name: 'foreign-host',
@@ -164,8 +184,8 @@ export const OF_THE_CONSOLE = [
     replacements: [
       {
         file: 'src/admin/audit.ts',
-        find: 'await file.atomic([...alongside, auditInsert(row)])',
-        put: `await file.atomic(alongside)\n        await file.atomic([auditInsert(row)])`,
+        find: 'await file.atomic([...alongside, ...inserts])',
+        put: `await file.atomic(alongside)\n            await file.atomic(inserts)`,
       },
     ],
   },

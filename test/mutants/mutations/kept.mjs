@@ -20,8 +20,8 @@ export const OF_WHAT_IS_KEPT = [
     replacements: [
       {
         file: 'src/db/content/response-rows.ts',
-        find: "account = ? AND id = ? AND expires_at > ?'",
-        put: "account = ? AND id = ? AND ? > 0'",
+        find: 'account = ? AND id = ? AND expires_at > ? AND',
+        put: 'account = ? AND id = ? AND ? > 0 AND',
       },
     ],
   },

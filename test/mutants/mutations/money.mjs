@@ -193,13 +193,13 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/ledger/state/allowances.ts',
-        find: '(counter.firstReceipt <= receipt ? counter : [])',
-        put: 'counter',
+        find: 'counted.filter(({ counter }) => counter.firstReceipt <= receipt)',
+        put: '[...counted]',
       },
       {
         file: 'src/ledger/state/allowances.ts',
-        find: 'if (held < turn.heldAmount) throw',
-        put: 'if (turn.heldAmount < 0n) throw',
+        find: 'if (counter.held < amount) throw',
+        put: 'if (amount < 0n) throw',
       },
     ],
   },
@@ -255,8 +255,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/ledger/state/turns.ts',
-        find: 'heldAmount > 0n ? draws : draws.filter(({ status }) => status === undefined)',
-        put: 'draws',
+        find: 'if (draw.status !== undefined && amount === 0n) continue',
+        put: '',
       },
     ],
   },
@@ -343,7 +343,7 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/ledger/prices.ts',
-        find: 'known?.terms === written ? known.version : (known?.version ?? 0) + 1',
+        find: 'known?.terms === written ? known.version : (last?.version ?? 0) + 1',
         put: 'known?.version ?? 1',
       },
     ],

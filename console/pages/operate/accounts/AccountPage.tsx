@@ -9,6 +9,7 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { Page, PageHeader, Panel, StatTile } from '../../../ui/layout.tsx'
 import { ProblemNote, QueryView } from '../../../ui/QueryView.tsx'
 import { Money, MoneyText, Time } from '../../../ui/values.tsx'
+import { AccountActivity } from './AccountActivity.tsx'
 import { type AccountDetail, StatusBadge, StatusButton } from './account-status.tsx'
 import { CreditDialog } from './CreditDialog.tsx'
 import { PeoplePanel } from './PeoplePanel.tsx'
@@ -93,6 +94,7 @@ function AccountView({ account, note }: AccountViewProps) {
       )}
       <Tiles account={account} />
       <SubscriptionPanel account={account} />
+      <AccountActivity account={account.id} />
       <PeoplePanel account={account} />
       <CreditDialog
         account={account.id}

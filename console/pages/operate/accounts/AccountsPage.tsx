@@ -101,7 +101,7 @@ function useAccountColumns(): Column<Account>[] {
       id: 'available',
       header: accounts.available,
       align: 'end',
-      cell: ({ wallet }) => <Money amount={wallet.available} />,
+      cell: ({ wallet }) => <Money amount={wallet.available} digits="column" />,
     },
     {
       id: 'plan',

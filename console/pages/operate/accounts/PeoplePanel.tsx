@@ -1,21 +1,29 @@
-import { Ellipsis, KeyRound, UserPlus, UserRoundCheck, UserRoundX } from 'lucide-react'
+import { Ellipsis, KeyRound, SearchX, ShieldOff, UserPlus, UserRoundCheck, UserRoundX } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
-import { messageFor, useMessages } from '../../../messages/MessagesProvider.tsx'
+import { messageFor, useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import { type SecretMutation, useApiMutation, useSecretMutation } from '../../../queries/mutations.ts'
 import { Button, IconButton } from '../../../ui/Button.tsx'
-import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { type Column, DataTable } from '../../../ui/DataTable.tsx'
-import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
+import { Dialog } from '../../../ui/Dialog.tsx'
 import { ConfirmByName, Form, FormEnd, TextField } from '../../../ui/Form.tsx'
-import { choicesOf, Segmented } from '../../../ui/inputs.tsx'
+import { InvitationLink } from '../../../ui/InvitationLink.tsx'
+import { SearchInput } from '../../../ui/inputs.tsx'
 import { Badge, Empty, Panel } from '../../../ui/layout.tsx'
 import { Menu, MenuItem } from '../../../ui/Menu.tsx'
-import { Time, TimeText } from '../../../ui/values.tsx'
+import { RoleField } from '../../../ui/RoleField.tsx'
+import { Time } from '../../../ui/values.tsx'
 import type { AccountDetail } from './account-status.tsx'
 
 type Member = AccountDetail['members'][number]
-type Opened = { readonly what: 'invite' } | { readonly what: 'disable' | 'password'; readonly member: Member }
+type Opened =
+  | { readonly what: 'invite' }
+  | { readonly what: 'disable' | 'password' | 'factors'; readonly member: Member }
+
+/** So few need no search. */
+const FEW = 10
+/** More are found by the search. */
+const SHOWN_MAX = 50
 
 export function PeoplePanel({ account }: { account: AccountDetail }) {
   const { accounts } = useMessages()
@@ -24,11 +32,15 @@ export function PeoplePanel({ account }: { account: AccountDetail }) {
   const close = () => setOpened(undefined)
   const disable = useApiMutation('POST /operate/people/:person/disable', { done: messages.isDisabled, onDone: close })
   const enable = useApiMutation('POST /operate/people/:person/enable', { done: messages.isEnabled })
+  const remove = useApiMutation('POST /operate/people/:person/remove-factors', {
+    ...{ done: messages.factorsRemoved, onDone: close },
+  })
   const columns = useColumns((member) => (
     <PersonMenu
       email={member.email}
       disabled={member.disabled}
       onPassword={() => setOpened({ what: 'password', member })}
+      onFactors={() => setOpened({ what: 'factors', member })}
       onDisable={() => setOpened({ what: 'disable', member })}
       onEnable={() => enable.mutate({ params: { person: member.id } })}
     />
@@ -39,13 +51,14 @@ export function PeoplePanel({ account }: { account: AccountDetail }) {
       {accounts.invite.open}
     </Button>
   )
+  const losing = opened?.what === 'factors' ? opened.member : undefined
   const disabling = opened?.what === 'disable' ? opened.member : undefined
   return (
     <Panel title={accounts.people} actions={account.members.length > 0 && inviteButton} padding="flush">
       {account.members.length === 0 ? (
         <Empty icon={UserPlus} title={messages.none} text={messages.noneText} action={inviteButton} />
       ) : (
-        <DataTable caption={accounts.people} columns={columns} rows={account.members} rowId={({ id }) => id} />
+        <PeopleTable people={account.members} columns={columns} />
       )}
       <InviteDialog
         account={account.id}
@@ -63,12 +76,60 @@ export function PeoplePanel({ account }: { account: AccountDetail }) {
         busy={disable.isPending}
         onConfirm={() => disabling !== undefined && disable.mutate({ params: { person: disabling.id } })}
       />
+      <ConfirmByName
+        open={losing !== undefined}
+        onClose={close}
+        title={messages.factorsTitle}
+        text={messages.factorsText}
+        name={losing?.email ?? ''}
+        action={messages.removeFactors}
+        busy={remove.isPending}
+        onConfirm={() => losing !== undefined && remove.mutate({ params: { person: losing.id } })}
+      />
     </Panel>
   )
 }
 
+interface PeopleTableProps {
+  readonly people: readonly Member[]
+  readonly columns: Column<Member>[]
+}
+
+function PeopleTable({ people, columns }: PeopleTableProps) {
+  const { accounts, members } = useMessages()
+  const formats = useFormats()
+  const [text, setText] = useState('')
+  const found = people.filter(({ email }) => email.includes(text.trim().toLowerCase()))
+  return (
+    <>
+      {people.length > FEW && (
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 pb-2">
+          <div className="w-full sm:w-72">
+            <SearchInput label={members.search} value={text} onText={setText} />
+          </div>
+          {found.length > SHOWN_MAX && (
+            <p className="text-sm text-faint">
+              {accounts.person.shownOf(formats.count(SHOWN_MAX), formats.count(found.length))}
+            </p>
+          )}
+        </div>
+      )}
+      {found.length === 0 ? (
+        <Empty icon={SearchX} title={members.notFound} />
+      ) : (
+        <DataTable
+          caption={accounts.people}
+          columns={columns}
+          rows={found.slice(0, SHOWN_MAX)}
+          rowId={({ id }) => id}
+        />
+      )}
+    </>
+  )
+}
+
 function useColumns(menu: (member: Member) => ReactNode): Column<Member>[] {
-  const { accounts, common } = useMessages()
+  const { accounts, common, members } = useMessages()
   const messages = accounts.person
   return [
     {
@@ -81,7 +142,7 @@ function useColumns(menu: (member: Member) => ReactNode): Column<Member>[] {
         </span>
       ),
     },
-    { id: 'role', header: messages.role, cell: ({ role }) => messageFor(messages.roles, role) },
+    { id: 'role', header: members.role, cell: ({ role }) => messageFor(members.roles, role) },
     {
       id: 'state',
       header: messages.state,
@@ -98,11 +159,12 @@ interface PersonMenuProps {
   readonly email: string
   readonly disabled: boolean
   readonly onPassword: () => void
+  readonly onFactors: () => void
   readonly onDisable: () => void
   readonly onEnable: () => void
 }
 
-function PersonMenu({ email, disabled, onPassword, onDisable, onEnable }: PersonMenuProps) {
+function PersonMenu({ email, disabled, onPassword, onFactors, onDisable, onEnable }: PersonMenuProps) {
   const { person } = useMessages().accounts
   return (
     <Menu trigger={<IconButton icon={Ellipsis} label={person.more(email)} />}>
@@ -111,6 +173,9 @@ function PersonMenu({ email, disabled, onPassword, onDisable, onEnable }: Person
           {person.newPassword}
         </MenuItem>
       )}
+      <MenuItem icon={ShieldOff} onPick={onFactors}>
+        {person.removeFactors}
+      </MenuItem>
       {disabled ? (
         <MenuItem icon={UserRoundCheck} onPick={onEnable}>
           {person.enable}
@@ -127,7 +192,7 @@ function PersonMenu({ email, disabled, onPassword, onDisable, onEnable }: Person
 interface InviteDialogProps {
   readonly account: string
   /** Someone who has signed up and needs a new password. */
-  readonly resets: { readonly email: string; readonly role: string } | undefined
+  readonly resets: Pick<Member, 'email' | 'role'> | undefined
   readonly open: boolean
   readonly onClose: () => void
 }
@@ -138,13 +203,13 @@ type Invited = AnswerOf<'POST /operate/accounts/:account/invite'>
 const InviteDialog = (props: InviteDialogProps) => (props.open ? <Inviting {...props} /> : null)
 
 function Inviting(props: InviteDialogProps) {
-  const { accounts } = useMessages()
+  const { accounts, members } = useMessages()
   const [invited, setInvited] = useState<Invited>()
   const make = useSecretMutation('POST /operate/accounts/:account/invite', setInvited)
   const title = props.resets === undefined ? accounts.invite.title : accounts.person.newPasswordTitle
   return (
     <Dialog
-      title={invited === undefined ? title : accounts.invite.link}
+      title={invited === undefined ? title : members.link}
       open
       onClose={props.onClose}
       closing={invited === undefined && !make.isPending ? 'anyhow' : 'by-button'}
@@ -152,32 +217,29 @@ function Inviting(props: InviteDialogProps) {
       {invited === undefined ? (
         <InviteForm {...props} make={make} />
       ) : (
-        <Made invited={invited} onClose={props.onClose} />
+        <InvitationLink invited={invited} onClose={props.onClose} />
       )}
     </Dialog>
   )
 }
 
-const ROLES = ['owner', 'operator'] as const
+const ROLES = ['owner', 'admin', 'member', 'viewer', 'operator'] as const
+type Role = (typeof ROLES)[number]
 
 interface InviteFormProps extends InviteDialogProps {
   readonly make: SecretMutation<'POST /operate/accounts/:account/invite'>
 }
 
 function InviteForm({ account, resets, onClose, make }: InviteFormProps) {
-  const { accounts } = useMessages()
+  const { accounts, members } = useMessages()
   const { invite, person } = accounts
-  const [role, setRole] = useState<(typeof ROLES)[number]>('owner')
+  const [role, setRole] = useState<Role>('owner')
   const [email, setEmail] = useState('')
   const send = () => {
     const body =
       resets === undefined
         ? { role, ...(email.trim() !== '' && { email: email.trim() }) }
-        : {
-            role: resets.role === 'operator' ? ('operator' as const) : ('owner' as const),
-            email: resets.email,
-            resets: true,
-          }
+        : { role: resets.role, email: resets.email, resets: true }
     make.mutate({ params: { account }, body })
   }
   return (
@@ -186,12 +248,7 @@ function InviteForm({ account, resets, onClose, make }: InviteFormProps) {
         <p className="break-words text-soft">{person.newPasswordText(resets.email)}</p>
       ) : (
         <>
-          <div className="grid gap-1">
-            <div>
-              <Segmented label={person.role} value={role} options={choicesOf(ROLES, person.roles)} onPick={setRole} />
-            </div>
-            <p className="text-xs text-faint">{invite.roleHint[role]}</p>
-          </div>
+          <RoleField roles={ROLES} role={role} onPick={setRole} />
           <TextField
             label={accounts.email}
             hint={invite.emailHint}
@@ -204,28 +261,7 @@ function InviteForm({ account, resets, onClose, make }: InviteFormProps) {
           />
         </>
       )}
-      <FormEnd mutation={make} go={person.makeLink} onCancel={onClose} />
+      <FormEnd mutation={make} go={members.makeLink} onCancel={onClose} />
     </Form>
-  )
-}
-
-function Made({ invited, onClose }: { invited: Invited; onClose: () => void }) {
-  const { invite } = useMessages().accounts
-  return (
-    <div className="grid gap-4">
-      <p className="text-soft">{invite.linkText}</p>
-      <p className="rounded-lg border border-line bg-sunken p-3 font-mono text-sm break-all select-all">
-        {invited.link}
-      </p>
-      <p className="text-sm text-faint">
-        <TimeText message={invite.goodUntil} at={invited.expires_at} />
-      </p>
-      <DialogActions>
-        <CopyButton text={invited.link} label={invite.copy} look="button" />
-        <Button tone="primary" onClick={onClose}>
-          {invite.done}
-        </Button>
-      </DialogActions>
-    </div>
   )
 }

@@ -31,7 +31,16 @@ export const chatRequest = (terms: TurnTerms, history: readonly Message[]): Play
 function messageOf(message: Message): object {
   switch (message.by) {
     case 'user':
-      return { role: 'user', content: message.text }
+      return {
+        role: 'user',
+        content:
+          message.images === undefined
+            ? message.text
+            : [
+                ...message.images.map((url) => ({ type: 'image_url', image_url: { url } })),
+                ...(message.text === '' ? [] : [{ type: 'text', text: message.text }]),
+              ],
+      }
     case 'tool':
       return { role: 'tool', tool_call_id: message.call, content: message.text }
     case 'model':

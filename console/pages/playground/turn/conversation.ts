@@ -11,13 +11,21 @@ export interface TurnFacts {
   readonly requestId: string | null
   readonly firstMs: number | undefined
   readonly totalMs: number
+  /** How long the model reasoned before its answer. */
+  readonly reasoningMs?: number | undefined
   readonly usage: AnswerUsage | undefined
   readonly finish: string | undefined
 }
 
 /** One message, independent of the protocol, so that a conversation can switch protocols. */
 export type Message =
-  | { readonly by: 'user'; readonly id: number; readonly text: string }
+  | {
+      readonly by: 'user'
+      readonly id: number
+      readonly text: string
+      /** As data URLs. */
+      readonly images?: readonly string[]
+    }
   | {
       readonly by: 'model'
       readonly id: number
@@ -30,6 +38,7 @@ export type Message =
     }
   | { readonly by: 'tool'; readonly id: number; readonly call: string; readonly text: string }
 
+export type UserMessage = Extract<Message, { by: 'user' }>
 export type ModelMessage = Extract<Message, { by: 'model' }>
 
 /** The calls at the end of the conversation that have no result yet. */

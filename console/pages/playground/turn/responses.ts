@@ -31,7 +31,18 @@ export const responsesRequest = (terms: TurnTerms, history: readonly Message[]):
 function itemsOf(message: Message): readonly unknown[] {
   switch (message.by) {
     case 'user':
-      return [{ role: 'user', content: message.text }]
+      return [
+        {
+          role: 'user',
+          content:
+            message.images === undefined
+              ? message.text
+              : [
+                  ...message.images.map((url) => ({ type: 'input_image', image_url: url })),
+                  ...(message.text === '' ? [] : [{ type: 'input_text', text: message.text }]),
+                ],
+        },
+      ]
     case 'tool':
       return [{ type: 'function_call_output', call_id: message.call, output: message.text }]
     case 'model':

@@ -15,6 +15,11 @@ export interface Run {
   readonly requestId: string | null
   readonly firstMs: number | undefined
   readonly totalMs: number
+  /** When it began. */
+  readonly startedAt: number
+  /** When the first reasoning came, and how long it took until the answer began. */
+  readonly reasoningFrom: number | undefined
+  readonly reasoningMs: number | undefined
   readonly problem: ConsoleProblem | undefined
   readonly raw: ReturnType<RecentEvents['shown']>
 }
@@ -28,6 +33,9 @@ export const newRun = (model: string): Run => ({
   requestId: null,
   firstMs: undefined,
   totalMs: 0,
+  startedAt: now(),
+  reasoningFrom: undefined,
+  reasoningMs: undefined,
   problem: undefined,
   raw: { events: [], count: 0 },
 })
@@ -49,6 +57,10 @@ export async function runTurn(turn: PlaygroundTurn, { signal, onProgress }: RunO
     recent.add(event, now() - started)
     const answer = readEvent(run.answer, event)
     run = { ...run, answer, firstMs: run.firstMs ?? (hasContent(answer) ? now() - started : undefined) }
+    run = { ...run, reasoningFrom: run.reasoningFrom ?? (answer.reasoning === '' ? undefined : now()) }
+    if (run.reasoningFrom === undefined || run.reasoningMs !== undefined) return
+    if (answer.text !== '' || answer.calls.length > 0 || answer.ended)
+      run = { ...run, reasoningMs: now() - run.reasoningFrom }
   }
   try {
     const response = await startPlaygroundTurn(turn, signal)

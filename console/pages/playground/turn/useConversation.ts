@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useReducer, useRef, useState } from 'react'
+import { useEffect, useReducer, useRef } from 'react'
 import type { PlaygroundTurn } from '../../../lib/api-client.ts'
 import { useInvalidate } from '../../../queries/mutations.ts'
 import { type PlaySettings, type TurnTerms, turnTerms } from '../play-settings.ts'
@@ -9,15 +9,27 @@ import { type EndedRun, newRun, type Run, runTurn } from './run-turn.ts'
 
 export type Conversation = ReturnType<typeof useConversation>
 
-/** The conversation and the message being typed. */
-export function useConversation(settings: PlaySettings, field: RefObject<HTMLTextAreaElement | null>) {
+/** What the person sends. */
+export interface Draft {
+  readonly text: string
+  readonly images: readonly string[]
+}
+
+export const isEmpty = ({ text, images }: Draft): boolean => text.trim() === '' && images.length === 0
+
+/** A conversation with one model. */
+export function useConversation(settings: PlaySettings) {
   const turn = useTurn()
-  const [text, setText] = useState('')
   const terms = turnTerms(settings)
   const last = turn.history.at(-1)
   const again = last !== undefined && last.by !== 'model'
-  const drafted: readonly Message[] =
-    text.trim() === '' ? turn.history : [...turn.history, { by: 'user', id: nextId(turn.history), text: text.trim() }]
+  const drafted = ({ text, images }: Draft): readonly Message[] =>
+    isEmpty({ text, images })
+      ? turn.history
+      : [
+          ...turn.history,
+          { by: 'user', id: nextId(turn.history), text: text.trim(), ...(images.length > 0 && { images }) },
+        ]
 
   const turnOf = (history: readonly Message[], agreed: TurnTerms): PlaygroundTurn =>
     settings.protocol === 'chat'
@@ -31,16 +43,15 @@ export function useConversation(settings: PlaySettings, field: RefObject<HTMLTex
   }
   return {
     ...turn,
-    text,
-    setText,
     blocked: terms === undefined,
     again,
     /** The body that would be sent now, undefined if there is nothing to send. */
-    next: terms === undefined || drafted.length === 0 ? undefined : turnOf(drafted, terms).body,
-    send: () => {
-      if (turn.calls.length > 0 || (text.trim() === '' && !again) || terms === undefined || turn.running) return
-      setText('')
-      sendAll(drafted)
+    next: (draft: Draft) => {
+      const history = drafted(draft)
+      return terms === undefined || history.length === 0 ? undefined : turnOf(history, terms).body
+    },
+    send: (draft: Draft) => {
+      if (turn.calls.length === 0 && !(isEmpty(draft) && !again)) sendAll(drafted(draft))
     },
     sendResults: (results: readonly { readonly call: string; readonly text: string }[]) => {
       const id = nextId(turn.history)
@@ -49,14 +60,10 @@ export function useConversation(settings: PlaySettings, field: RefObject<HTMLTex
         ...results.map((result, index) => ({ by: 'tool' as const, id: id + index, ...result })),
       ])
     },
-    edit: (message: Extract<Message, { by: 'user' }>) => {
-      turn.setHistory(turn.history.slice(0, turn.history.indexOf(message)))
-      setText(message.text)
-      field.current?.focus()
-    },
-    clear: () => {
-      turn.clear()
-      field.current?.focus()
+    /** Truncates the conversation before the person's message of this number. */
+    cutBefore: (number: number) => {
+      const message = turn.history.filter(({ by }) => by === 'user')[number]
+      if (message !== undefined) turn.setHistory(turn.history.slice(0, turn.history.indexOf(message)))
     },
   }
 }
@@ -94,7 +101,7 @@ function reduce(state: TurnState, action: Action): TurnState {
 /** Adds the answer to the conversation, even if it was stopped. A refused request adds nothing. */
 function ended({ history }: TurnState, run: EndedRun): TurnState {
   const { text, reasoning, calls, items, usage, finish } = run.answer
-  const { state, model, requestId, firstMs, totalMs } = run
+  const { state, model, requestId, firstMs, totalMs, reasoningMs } = run
   const whole = state === 'done'
   if (text === '' && reasoning === '' && calls.length === 0 && !whole) return { history, run }
   const answer: ModelMessage = {
@@ -105,14 +112,14 @@ function ended({ history }: TurnState, run: EndedRun): TurnState {
     // A call that was cut off has incomplete arguments and cannot be answered.
     calls: whole ? calls : [],
     items: whole ? items : undefined,
-    facts: { state, model, requestId, firstMs, totalMs, usage, finish },
+    facts: { state, model, requestId, firstMs, totalMs, reasoningMs, usage, finish },
   }
   return { history: [...history, answer], run }
 }
 
 const nextId = (history: readonly Message[]): number => (history.at(-1)?.id ?? 0) + 1
 
-/** The conversation and its running turn. Both are lost with the page. */
+/** The conversation and its running turn. What is not saved is lost with the page. */
 function useTurn() {
   const invalidate = useInvalidate('turn')
   const [state, dispatch] = useReducer(reduce, EMPTY)

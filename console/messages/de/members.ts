@@ -1,0 +1,52 @@
+import type { Catalogue } from '../catalogue.ts'
+
+export const members: Catalogue['members'] = {
+  about: 'Personen, die sich bei diesem Konto anmelden können, und was sie dürfen.',
+  search: 'Personen suchen',
+  notFound: 'Keine passenden Personen',
+  clear: 'Suche leeren',
+  open: 'Einladen',
+  inviteTitle: 'Person einladen',
+  email: 'E-Mail',
+  role: 'Rolle',
+  roles: { owner: 'Inhaber', admin: 'Admin', member: 'Mitglied', viewer: 'Betrachter', operator: 'Betreiber' },
+  hints: {
+    owner: 'Verwaltet alles in diesem Konto, auch Guthaben und andere Inhaber.',
+    admin: 'Verwaltet alle Schlüssel und Personen, aber weder Guthaben noch Inhaber.',
+    member: 'Hat eigene Schlüssel und sieht nur diese und deren Anfragen.',
+    viewer: 'Sieht alles in diesem Konto und ändert nichts.',
+    operator: 'Sieht und verwaltet alles auf diesem Server.',
+  },
+  state: 'Status',
+  states: { active: 'Aktiv', disabled: 'Entfernt' },
+  keys: 'Schlüssel',
+  since: 'Seit',
+  you: 'Du',
+  more: (email) => `Aktionen für ${email}`,
+  change: 'Rolle ändern',
+  changeTitle: (email) => `Rolle von ${email} ändern`,
+  save: 'Speichern',
+  changed: 'Rolle geändert',
+  remove: 'Entfernen',
+  removeTitle: 'Diese Person entfernen?',
+  removeText:
+    'Ihre Sitzungen enden, und alle ihre Schlüssel werden endgültig widerrufen. Laufende Anfragen werden beendet. Ihre Anfragen und Kosten bleiben erhalten.',
+  removed: 'Person entfernt',
+  makeLink: 'Link erstellen',
+  link: 'Einladungslink',
+  linkText:
+    'Sende den Link an die eingeladene Person. Er wird nur einmal angezeigt, und jeder mit dem Link kann ihn verwenden.',
+  goodUntil: (when) => `Gültig bis ${when}, einmal verwendbar.`,
+  mailed: 'Die Einladung wird auch per E-Mail versendet.',
+  copy: 'Link kopieren',
+  secondStep: {
+    title: 'Anmeldung in zwei Schritten',
+    about: 'Ein zweiter Schritt neben dem Passwort: eine Authenticator-App oder ein Passkey.',
+    require: 'Zweiten Schritt von allen verlangen',
+    without: (people) =>
+      `Personen ohne zweiten Schritt: ${people}. Solange er verlangt wird, fügen sie einen hinzu, bevor sie etwas anderes tun können. Schlüssel funktionieren weiter.`,
+    byServer: 'Dein Betreiber verlangt ihn auf diesem Server.',
+    saved: 'Gespeichert',
+  },
+  done: 'Fertig',
+}

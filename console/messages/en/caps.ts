@@ -1,0 +1,27 @@
+import { capNames } from './cap-names.ts'
+
+export const caps = {
+  names: capNames,
+  holders: { key: 'This key', person: 'Person', team: 'Team' },
+  title: 'Caps',
+  hint: 'USD at list prices, in days, weeks, months and quarters of UTC. Leave a field empty for no cap.',
+  wrongMoney: 'Enter an amount above zero and up to 1000000, such as 5.00.',
+  wrongCount: 'Enter a whole number above zero.',
+  of: (used: string, limit: string) => `${used} of ${limit}`,
+  left: (left: string) => `${left} left`,
+  resets: (when: string) => `Resets ${when}`,
+  never: 'Never resets',
+  raised: 'Raised',
+  raisedUntil: 'Raised until',
+  none: 'None',
+  edit: 'Edit caps',
+  changed: 'Caps updated',
+  raise: 'Raise',
+  raiseTitle: (name: string) => `Raise a cap of ${name}`,
+  raiseText: 'The cap is higher for a while, and then as before.',
+  cap: 'Cap',
+  raiseTo: 'New limit',
+  raiseFor: 'For',
+  spans: { '1h': '1 hour', '12h': '12 hours', '1d': '1 day', '7d': '7 days', '30d': '30 days' },
+  raisedNow: 'Cap raised',
+} as const

@@ -1,0 +1,132 @@
+import { findRun, findRunByRow, runInsert, type StoredRun } from '../db/runs.ts'
+import type { SqlStore } from '../db/sql-store.ts'
+import type { LedgerDb } from '../db/tables.ts'
+import { createLruMap } from '../lib/collections.ts'
+import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { formatUsd } from '../model/money.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import { capsOfRun, type Run, type RunTerms } from '../model/run.ts'
+
+/** Runs whose terms are in memory. They never change, so they are never stale. */
+const KNOWN_MAX = 20_000
+/** Each run around a request is one more counter that its hold is placed on. */
+const DEPTH_MAX = 8
+const DAY_MS = 86_400_000
+const LIVES_MS = 7 * DAY_MS
+const LIVES_MS_MAX = 90 * DAY_MS
+
+export type OpenRunOutcome =
+  | { readonly kind: 'run'; readonly run: Run }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+export interface Runs {
+  /** The run that a request names; its first request begins it. Synchronous with most later requests. */
+  open(account: AccountRow, terms: RunTerms): OpenRunOutcome | Promise<OpenRunOutcome>
+}
+
+interface RunServices {
+  readonly db: LedgerDb
+  readonly file: Pick<SqlStore, 'atomic'>
+  readonly now: () => number
+}
+
+interface KnownRun extends Run {
+  readonly parent: string | undefined
+  readonly amounts: Readonly<Partial<Record<RunCapName, bigint | null>>>
+}
+
+export function createRuns({ db, file, now }: RunServices): Runs {
+  const known = createLruMap<string, KnownRun>(KNOWN_MAX)
+
+  /** With the runs around it. */
+  const load = async (stored: StoredRun): Promise<KnownRun> => {
+    const amounts = { total: stored.max_nano, requests: big(stored.max_requests), tokens: big(stored.max_tokens) }
+    const around: StoredRun[] = []
+    for (let parent = stored.parent; parent !== null; ) {
+      const next = await findRunByRow(db, parent)
+      if (next === undefined) break
+      around.push(next)
+      parent = next.parent
+    }
+    const outer = around.flatMap((each) =>
+      capsOfRun(each.row, each.ends_at, {
+        ...{ total: each.max_nano, requests: big(each.max_requests), tokens: big(each.max_tokens) },
+      }),
+    )
+    return {
+      ...{ row: stored.row, id: stored.id, parent: around[0]?.id, amounts },
+      ids: [stored.id, ...around.map(({ id }) => id)],
+      caps: [...capsOfRun(stored.row, stored.ends_at, amounts), ...outer],
+      endsAt: Math.min(stored.ends_at, ...around.map(({ ends_at }) => ends_at)),
+    }
+  }
+
+  const begin = async (account: AccountRow, terms: RunTerms): Promise<StoredRun | Problem> => {
+    let parent: StoredRun | undefined
+    if (terms.parent !== undefined) {
+      parent = await findRun(db, account, terms.parent)
+      const message = `No run of this account has the id ${JSON.stringify(terms.parent)}. Send the first request of a run before those of the runs inside it.`
+      if (parent === undefined) return wrong(message)
+      if ((await load(parent)).ids.length >= DEPTH_MAX)
+        return wrong(`Runs may be ${DEPTH_MAX} deep. Give this one a parent further out.`)
+    }
+    const opened = now()
+    const { ends } = terms
+    const wanted = ends === undefined ? opened + LIVES_MS : 'at' in ends ? ends.at : opened + ends.afterMs
+    const run = {
+      ...{ account, id: terms.id, parent: parent?.row ?? null, amounts: terms.amounts, opened_at: opened },
+      ends_at: Math.min(wanted, opened + LIVES_MS_MAX),
+    }
+    await file.atomic([runInsert(run)])
+    return (await findRun(db, account, terms.id)) ?? wrong('The run could not be stored.')
+  }
+
+  const find = async (account: AccountRow, terms: RunTerms): Promise<OpenRunOutcome> => {
+    const stored = (await findRun(db, account, terms.id)) ?? (await begin(account, terms))
+    if ('code' in stored) return { kind: 'refused', problem: stored }
+    const run = await load(stored)
+    known.set(`${account} ${terms.id}`, run)
+    return judge(run, terms)
+  }
+
+  const judge = (run: KnownRun, terms: RunTerms): OpenRunOutcome => {
+    const refusal = differenceOf(run, terms) ?? (run.endsAt <= now() ? ended(run) : undefined)
+    return refusal === undefined ? { kind: 'run', run } : { kind: 'refused', problem: refusal }
+  }
+
+  return {
+    open(account, terms) {
+      const run = known.get(`${account} ${terms.id}`)
+      return run === undefined ? find(account, terms) : judge(run, terms)
+    },
+  }
+}
+
+const big = (count: number | null): bigint | null => (count === null ? null : BigInt(count))
+
+const wrong = (message: string): Problem => problem('invalid_value', message, { param: 'x-millrace-run' })
+
+/** The terms of a run do not change: else a child could raise its own budget. */
+function differenceOf({ id, parent, amounts }: KnownRun, terms: RunTerms): Problem | undefined {
+  for (const name of Object.keys(RUN_CAPS) as RunCapName[]) {
+    const [asked, stored] = [terms.amounts[name], amounts[name]]
+    if (asked === undefined || asked === stored) continue
+    const has = stored == null ? 'none' : name === 'total' ? formatUsd(stored) : String(stored)
+    const parameter = name === 'total' ? 'max' : `max_${name}`
+    return wrong(
+      `The run ${JSON.stringify(id)} has had \`${parameter}\` ${has} since its first request. Send the same or leave it out, or begin another run.`,
+    )
+  }
+  if (terms.parent === undefined || terms.parent === parent) return undefined
+  return wrong(
+    `The run ${JSON.stringify(id)} ${parent === undefined ? 'is in no other run' : `is in the run ${JSON.stringify(parent)}`}. Leave \`parent\` out, or begin another run.`,
+  )
+}
+
+const ended = ({ id, endsAt }: Run): Problem =>
+  problem(
+    'run_budget_exceeded',
+    `The run ${JSON.stringify(id)} ended at ${new Date(endsAt).toISOString()}. Begin a new run.`,
+    { details: { holder: 'run', run: id } },
+  )

@@ -1,0 +1,222 @@
+import { actorOf } from '../../admin/admin-keys.ts'
+import { actorLogOf } from '../../admin/audit.ts'
+import { createGroup, deleteGroup, listGroups, patchGroup, replaceGroup, showGroup } from '../../admin/scim-groups.ts'
+import {
+  createUser,
+  deleteUser,
+  listUsers,
+  patchUser,
+  type QueryReader,
+  replaceUser,
+  type ScimOutcome,
+  type ScimServices,
+  showUser,
+} from '../../admin/scim-users.ts'
+import { refuseScim, type ScimRefused } from '../../admin/scim-values.ts'
+import { findAccountByRow } from '../../db/accounts.ts'
+import { isUnavailable } from '../../db/sql-store.ts'
+import type { AccountRow } from '../../model/ids.ts'
+import { internalError, PROBLEMS, type Problem } from '../../model/problem.ts'
+import { AdminKeyEnded, createAdminWrites } from '../admin/idempotency.ts'
+import { authenticateAdmin, REFUSALS } from '../admin/serve-admin.ts'
+import { receiveForm } from '../json-route.ts'
+import { readQuery, SCIM_BASE } from '../paths.ts'
+import type { RequestContext } from '../request-context.ts'
+import { endAnswer, sendJson, writeHead } from '../respond.ts'
+import { describeService } from './describe-service.ts'
+
+interface ScimRequest {
+  readonly services: ScimServices
+  /** Empty for the whole collection. */
+  readonly id: string
+  readonly query: QueryReader
+  /** The parsed JSON of a POST, PUT or PATCH. */
+  readonly body: unknown
+}
+
+type Handler = (request: ScimRequest) => Promise<ScimOutcome>
+
+type Methods = Readonly<Record<string, Handler>>
+
+interface Resource {
+  readonly collection: Methods
+  readonly one: Methods
+}
+
+const RESOURCES: ReadonlyMap<string, Resource> = new Map([
+  [
+    'users',
+    {
+      collection: {
+        GET: ({ services, query }) => listUsers(services, query),
+        POST: ({ services, body }) => createUser(services, body),
+      },
+      one: {
+        GET: ({ services, id }) => showUser(services, id),
+        PUT: ({ services, id, body }) => replaceUser(services, id, body),
+        PATCH: ({ services, id, body }) => patchUser(services, id, body),
+        DELETE: ({ services, id }) => deleteUser(services, id),
+      },
+    },
+  ],
+  [
+    'groups',
+    {
+      collection: {
+        GET: ({ services, query }) => listGroups(services, query),
+        POST: ({ services, body }) => createGroup(services, body),
+      },
+      one: {
+        GET: ({ services, id, query }) => showGroup(services, id, query),
+        PUT: ({ services, id, body }) => replaceGroup(services, id, body),
+        PATCH: ({ services, id, body }) => patchGroup(services, id, body),
+        DELETE: ({ services, id }) => deleteGroup(services, id),
+      },
+    },
+  ],
+])
+
+const BODIES = new Set(['POST', 'PUT', 'PATCH'])
+
+/** Serves one request of a directory: SCIM 2.0, RFC 7644. */
+export async function serveScim(context: RequestContext): Promise<void> {
+  try {
+    await serve(context)
+  } catch (error) {
+    if (error instanceof AdminKeyEnded) return sendRefusal(context, refuseScim(401, REFUSALS[error.reason]))
+    if (isUnavailable(error))
+      return sendRefusal(context, refuseScim(503, 'The database cannot be reached at the moment. Nothing was changed.'))
+    context.log.error = error
+    if (context.response.headersSent) throw error
+    sendRefusal(context, refuseScim(500, internalError(context.requestId).message))
+  }
+}
+
+async function serve(context: RequestContext): Promise<void> {
+  const { request, edge } = context
+  const authorized = await authorize(context)
+  if (authorized.kind !== 'authorized') return
+  const { account } = authorized
+  const base = baseOf(context)
+  const [name = '', id = '', ...more] = context.path.slice(SCIM_BASE.length + 1).split('/')
+  const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
+  const described = more.length === 0 ? describeService(name, decode(id), base) : undefined
+  if (described !== undefined) {
+    if (method === 'GET') return sendScim(context, 200, described)
+    return sendRefusal(context, refuseScim(405, 'This can only be read, with GET.'))
+  }
+  const resource = more.length === 0 ? RESOURCES.get(name.toLowerCase()) : undefined
+  if (resource === undefined) return sendRefusal(context, refuseScim(404, 'There is nothing at this path.'))
+  const methods = id === '' ? resource.collection : resource.one
+  const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (handler === undefined) {
+    const allow = Object.keys(methods).join(', ')
+    return sendRefusal(context, refuseScim(405, `Use ${allow}.`), { allow })
+  }
+  context.log.endpoint = `${SCIM_BASE}/${name}${id === '' ? '' : '/:id'}`
+  const sent = await readBody(context, BODIES.has(method))
+  if (sent === 'disconnected') return
+  if (sent.kind === 'refused') return sendRefusal(context, sent)
+  // A body may take minutes to arrive, and the key may be revoked meanwhile. Its account never changes.
+  const still = await authorize(context)
+  if (still.kind !== 'authorized') return
+  const { audit } = createAdminWrites(edge.admin, still.caller)
+  const services: ScimServices = {
+    ...{ ...edge.admin, account, base, roles: await rolesIn(edge, account) },
+    ...{ people: { ...edge.admin.people, audit }, auditLog: actorLogOf(audit, actorOf(still.caller)) },
+  }
+  const outcome = await handler({ services, id: decode(id), query: readQuery(request), body: sent.value })
+  if (outcome.kind === 'refused') return sendRefusal(context, outcome)
+  if (method === 'DELETE') return sendNothing(context)
+  const location = (outcome.value as { meta?: { location?: string } }).meta?.location
+  sendScim(context, method === 'POST' ? 201 : 200, outcome.value, method === 'POST' ? { location } : {})
+}
+
+/** An admin key with the scope scim, for its account. Anything else is answered here. */
+async function authorize(context: RequestContext) {
+  const authenticated = await authenticateAdmin(context)
+  if (authenticated.kind === 'refused') {
+    sendProblem(context, authenticated.problem)
+    return { kind: 'answered' } as const
+  }
+  const { caller } = authenticated
+  if (caller.account === undefined || !caller.scopes.includes('scim')) {
+    const detail = 'This admin key is not for SCIM. Create one: millrace admin-keys create --scopes scim --account …'
+    sendRefusal(context, refuseScim(403, detail))
+    return { kind: 'answered' } as const
+  }
+  return { kind: 'authorized', caller, account: caller.account.row } as const
+}
+
+async function rolesIn({ admin }: RequestContext['edge'], row: AccountRow): Promise<ScimServices['roles']> {
+  const all = admin.scimRoles()
+  const account = all.length === 0 ? undefined : await findAccountByRow(admin.db, row)
+  return all.filter((rule) => [account?.id, account?.email].includes(rule.account.trim().toLowerCase()))
+}
+
+type ReadBody = { readonly kind: 'read'; readonly value: unknown } | ScimRefused | 'disconnected'
+
+async function readBody(context: RequestContext, isExpected: boolean): Promise<ReadBody> {
+  const form = await receiveForm(context)
+  if (form.kind === 'disconnected') {
+    context.response.destroy()
+    return 'disconnected'
+  }
+  if (form.kind === 'broken') return refuseScim(PROBLEMS[form.problem.code].status, form.problem.message)
+  if (form.kind === 'too-large') return refuseScim(413, 'A request may have 128 KiB. Send members in several requests.')
+  if (!isExpected) return { kind: 'read', value: undefined }
+  const type = context.request.headers['content-type'] ?? ''
+  if (!/^application\/(scim\+)?json\b/i.test(type))
+    return refuseScim(415, 'Send the body as application/scim+json.', 'invalidSyntax')
+  try {
+    return { kind: 'read', value: JSON.parse(form.bytes.toString('utf8')) }
+  } catch {
+    return refuseScim(400, 'The body is not JSON.', 'invalidSyntax')
+  }
+}
+
+/** As the directory sees it. */
+function baseOf({ edge, request }: RequestContext): string {
+  const origin = `${edge.isHttps(request) ? 'https' : 'http'}://${request.headers.host ?? 'localhost'}`
+  return `${edge.about.publicUrl ?? origin}${SCIM_BASE}`
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const HEADERS = { 'content-type': 'application/scim+json', 'cache-control': 'no-store' }
+
+const sendScim = (
+  context: RequestContext,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string | undefined>> = {},
+): void => sendJson(context, status, body, { ...HEADERS, ...headers })
+
+function sendNothing(context: RequestContext): void {
+  writeHead(context, 204, { 'cache-control': 'no-store' })
+  endAnswer(context, '')
+}
+
+const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error'
+
+/** RFC 7644, section 3.12: the status is text. */
+function sendRefusal(
+  context: RequestContext,
+  { status, scimType, detail }: ScimRefused,
+  headers: Readonly<Record<string, string | undefined>> = {},
+): void {
+  context.log.code = scimType ?? `scim_${status}`
+  const body = { schemas: [ERROR_SCHEMA], status: String(status), ...(scimType !== undefined && { scimType }), detail }
+  sendScim(context, status, body, headers)
+}
+
+function sendProblem(context: RequestContext, { code, message, headers, retryAfterSeconds }: Problem): void {
+  const retry = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
+  sendRefusal(context, refuseScim(PROBLEMS[code].status, message), { ...headers, ...retry })
+}

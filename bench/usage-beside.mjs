@@ -49,7 +49,10 @@ async function open(counting) {
   const accounts = await openAccounts(database, ACCOUNTS)
   const onFailure = (error) => console.error(error)
   const keeper = createUsageKeeper({ db: database.db, content, clock: systemClock, intervalMs: 500, onFailure })
-  const ledger = await openBenchLedger(database, (batch) => counting && keeper.note(batch.changes))
+  const ledger = await openBenchLedger(database, ({ changes }) => {
+    if (!counting) return
+    for (const change of changes) if (change.kind === 'receipt-closed') keeper.noteAccount(change.account)
+  })
   return {
     ledger,
     accounts,

@@ -194,6 +194,9 @@ const runInShell = (script: string, environment: Record<string, string>) =>
     )
   })
 
+/** A page has up to thirty commands, and each starts the program. */
+const WITHIN_MS = 240_000
+
 it.each(PAGES.filter((page) => commandsOf(page).length > 0))(
   'the commands of %s do what the page says',
   async (page) => {
@@ -221,6 +224,7 @@ it.each(PAGES.filter((page) => commandsOf(page).length > 0))(
       expect(said, filled).not.toMatch(/"error":\s*\{|^error:/m)
     }
   },
+  WITHIN_MS,
 )
 
 it('the commands whose output the pages show run, too', async () => {

@@ -179,7 +179,7 @@ function auditRecovered({ kills, pauses, figures, recordedAt, marks }, note, rec
   if (!forgiven) return
   const ageMs = killedAt - forgiven.at - pausedBetween(pauses, forgiven.at, killedAt)
   figures.forgivenMs.push(ageMs)
-  const lastRecord = recordedAt.findLast((at) => at <= killedAt)
+  const lastRecord = recordedAt.get(note.node).findLast((at) => at <= killedAt)
   const stallMs = killedAt - lastRecord - pausedBetween(pauses, lastRecord, killedAt)
   figures.stallMs.push(stallMs)
   if (ageMs > marks.intervalMs + Math.max(marks.slackMs, stallMs + LATE_TIMER_MS)) {

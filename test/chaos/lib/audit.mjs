@@ -31,7 +31,7 @@ export function audit({ notes, kills, pauses, ledgerRows, verify, intervalMs, sl
   const figures = createFigures()
   const report = (invariant, id, says) => violations.push({ invariant, id, says })
   const receipts = new Map(ledgerRows.receipts.map((receipt) => [receipt.request_id, receipt]))
-  const facts = { kills, pauses, figures, recordedAt: recordsOf(ledgerRows), marks: { intervalMs, slackMs } }
+  const facts = { kills, pauses, figures, recordedAt: recordsOf(ledgerRows, notes), marks: { intervalMs, slackMs } }
 
   for (const note of notes) {
     auditNote(
@@ -54,11 +54,19 @@ export function audit({ notes, kills, pauses, ledgerRows, verify, intervalMs, sl
   return { violations, figures }
 }
 
-/** When something was recorded that recovery did not write, oldest first. */
-const recordsOf = ({ receipts }) =>
-  receipts
-    .flatMap(({ opened_at, closed_at, outcome }) => (outcome === 'recovered' ? opened_at : [opened_at, closed_at]))
-    .sort((a, b) => a - b)
+/** When each node (or the only server) recorded something that recovery did not write, oldest first. */
+function recordsOf({ receipts }, notes) {
+  const nodeOf = new Map(notes.map(({ id, node }) => [id, node]))
+  const records = new Map()
+  for (const { request_id, opened_at, closed_at, outcome } of receipts) {
+    const node = nodeOf.get(request_id)
+    if (!records.has(node)) records.set(node, [])
+    records.get(node).push(opened_at)
+    if (outcome !== 'recovered') records.get(node).push(closed_at)
+  }
+  for (const times of records.values()) times.sort((a, b) => a - b)
+  return records
+}
 
 /** Books as a kill has left them: requests are open, and everything has to add up all the same. */
 export function auditWreck(ledgerRows, prepared) {

@@ -49,6 +49,6 @@ export function printViolations(violations) {
   const shown = Object.keys(INVARIANTS).flatMap((name) =>
     violations.filter(({ invariant }) => invariant === name).slice(0, SHOWN_OF_ONE),
   )
-  for (const { invariant, id, says } of shown) console.log(`  ${invariant} ${id} ${says}`)
+  for (const { invariant, id, says } of shown) console.log(`  fail ${invariant} ${id} ${says}`)
   if (violations.length > shown.length) console.log(`  and ${violations.length - shown.length} more`)
 }

@@ -40,11 +40,21 @@ it('applies each migration once, in order, and remembers when', async () => {
   ])
 })
 
+const broken = {
+  name: '0002-broken',
+  statements: ['CREATE TABLE half (x INTEGER) STRICT', 'INSERT INTO nowhere VALUES (1)'],
+}
+
+it('leaves a new file empty when one of its migrations fails', async () => {
+  await expect(migrate(file, [first, broken], clock)).rejects.toThrow(
+    'Migration 0002-broken failed and was undone: no such table: nowhere, in step 2: INSERT INTO nowhere VALUES (1)',
+  )
+  expect(await tables()).toEqual([])
+  await migrate(file, [first, second], clock)
+})
+
 it('names the step of a failing migration and undoes it, but not the ones before', async () => {
-  const broken = {
-    name: '0002-broken',
-    statements: ['CREATE TABLE half (x INTEGER) STRICT', 'INSERT INTO nowhere VALUES (1)'],
-  }
+  await migrate(file, [first], clock)
   await expect(migrate(file, [first, broken], clock)).rejects.toThrow(
     'Migration 0002-broken failed and was undone: no such table: nowhere, in step 2: INSERT INTO nowhere VALUES (1)',
   )

@@ -30,7 +30,10 @@ export async function migrate(file: SqlStore, migrations: readonly Migration[], 
       `This database has tables that are not ours: ${foreign.join(', ')}. Move them elsewhere, or choose another data folder.`,
     )
   }
-  for (const migration of migrations.slice(applied)) await apply(file, migration, clock.now())
+  const missing = migrations.slice(applied)
+  // A new file gets all of them in one commit: each would wait for the disk.
+  const commits = applied === 0 ? [missing] : missing.map((migration) => [migration])
+  for (const commit of commits) await apply(file, commit, clock.now())
 }
 
 /** Without the tables that exist only while the migration runs. */
@@ -94,18 +97,21 @@ async function countApplied(file: SqlStore, migrations: readonly Migration[]): P
   return names.length
 }
 
-async function apply(file: SqlStore, migration: Migration, now: number): Promise<void> {
-  const statements = [
-    `CREATE TABLE IF NOT EXISTS ${RECORDS} (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, applied_at INTEGER NOT NULL) STRICT`,
-    ...migration.statements,
-  ]
-  const record = changeOne(`INSERT INTO ${RECORDS} (name, applied_at) VALUES (?, ?)`, migration.name, now)
+const CREATE_RECORDS = `CREATE TABLE IF NOT EXISTS ${RECORDS} (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, applied_at INTEGER NOT NULL) STRICT`
+
+async function apply(file: SqlStore, migrations: readonly Migration[], now: number): Promise<void> {
+  const steps = migrations.flatMap(({ name, statements }) => [
+    ...[CREATE_RECORDS, ...statements].map((sql, step) => ({ name, step, change: { sql, rows: [[]] } })),
+    { name, step: undefined, change: changeOne(`INSERT INTO ${RECORDS} (name, applied_at) VALUES (?, ?)`, name, now) },
+  ])
   try {
-    await file.atomic([...statements.map((sql) => ({ sql, rows: [[]] })), record])
+    await file.atomic(steps.map(({ change }) => change))
   } catch (cause) {
     const { message, statement } = cause as { message: string; statement?: number }
-    const sql = statement === undefined ? undefined : statements[statement]
-    const step = sql === undefined ? '' : `, in step ${statement}: ${sql}`
-    throw new Error(`Migration ${migration.name} failed and was undone: ${message}${step}`, { cause })
+    const failed = statement === undefined ? undefined : steps[statement]
+    const where = failed?.step === undefined ? '' : `, in step ${failed.step}: ${failed.change.sql}`
+    throw new Error(`Migration ${failed?.name ?? migrations.at(-1)?.name} failed and was undone: ${message}${where}`, {
+      cause,
+    })
   }
 }

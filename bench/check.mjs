@@ -12,26 +12,41 @@ const FILE = new URL('counts.json', import.meta.url)
 /** Allocations are sampled, and on a busy machine every request may run into a wait that a quiet one does not have. */
 const SLACK = { functions: 1.06, files: 1.03, kilobytes: 1.1, messages: 1.1, rows: 1.1 }
 
-const { streams, json } = await measureFootprint({ requests: 1000, warmUp: 1500 })
-const [chat, responses] = streams.map(({ functions }) => functions)
-const round = (value) => Math.round(value * 10) / 10
+/** A machine that is busy for a while makes turns wait where they would not: a count that is too large is taken again. */
+const ATTEMPTS = 3
+
 const nodeMajor = Number(process.versions.node.split('.')[0])
-const counted = {
-  chat: { functions: chat.length, files: filesOf(chat) },
-  responsesOverChat: { functions: responses.length, files: filesOf(responses) },
-  json: {
-    kilobytes: round(json.millrace.kilobytes),
-    // Whether the hold and the end of a turn meet in one commit is chance.
-    messages: Math.round(json.millrace.messages),
-    rows: Math.round(json.millrace.rows),
-  },
+const round = (value) => Math.round(value * 10) / 10
+
+async function countAll() {
+  const { streams, json } = await measureFootprint({ requests: 1000, warmUp: 1500 })
+  const [chat, responses] = streams.map(({ functions }) => functions)
+  return {
+    chat: { functions: chat.length, files: filesOf(chat) },
+    responsesOverChat: { functions: responses.length, files: filesOf(responses) },
+    json: {
+      kilobytes: round(json.millrace.kilobytes),
+      // Whether the hold and the end of a turn meet in one commit is chance.
+      messages: Math.round(json.millrace.messages),
+      rows: Math.round(json.millrace.rows),
+    },
+  }
 }
 
+const mostOf = (recorded, request, what) => recorded[request][what] * (SLACK[what] ?? 1)
+
+const isAbove = (counted, recorded) =>
+  Object.entries(counted).some(([request, counts]) =>
+    Object.entries(counts).some(([what, count]) => count > mostOf(recorded, request, what)),
+  )
+
+let counted = await countAll()
 if (options.record) {
   writeFileSync(FILE, `${JSON.stringify({ nodeMajor, ...counted }, null, 2)}\n`)
   console.log('Recorded:', counted)
 } else {
   const recorded = JSON.parse(readFileSync(FILE, 'utf8'))
+  for (let attempt = 1; attempt < ATTEMPTS && isAbove(counted, recorded); attempt++) counted = await countAll()
   let failed = 0
   let passed = 0
   // V8 allocates more for the same code in other versions.
@@ -39,7 +54,7 @@ if (options.record) {
   if (compared.length === 0) console.log(`Not compared: the counts were recorded on Node ${recorded.nodeMajor}.`)
   for (const [request, counts] of compared) {
     for (const [what, count] of Object.entries(counts)) {
-      const most = recorded[request][what] * (SLACK[what] ?? 1)
+      const most = mostOf(recorded, request, what)
       if (count <= most) passed += 1
       else failed += 1
       const verdict = count <= most ? 'ok  ' : 'FAIL'

@@ -84,10 +84,6 @@ export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan) => ({
   windows: plan.windows.map(({ name, amount }) => ({ name, allowance: formatUsd(amount) })),
 })
 
-/** `12.00 USD every 5h, 60.00 USD every month` */
-export const describeWindows = ({ windows }: Pick<PlanView, 'windows'>): string =>
-  windows.map(({ name, allowance }) => `${allowance} USD every ${name}`).join(', ')
-
 export async function listPlans({ db, clock, catalog }: AdminServices) {
   const configured = catalog()
   const counts = new Map((await countRunningPlans(db, clock.now())).map((row) => [row.plan, row.accounts]))

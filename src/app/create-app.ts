@@ -52,7 +52,6 @@ import { type AuditLogEnd, createMetrics } from '../telemetry/metrics.ts'
 import type { App, AppOptions, AppOutcome, Contents, Core, Notices, Overrides, Services } from './app.ts'
 import {
   consoleSetupFile,
-  filesOfLedger,
   foldersOfFormerWorkers,
   listQuarantined,
   measureStorage,
@@ -66,6 +65,7 @@ import {
   checkKeyring,
   createDatabaseSeals,
   type DatabaseKeyring,
+  filesOfLedger,
   findMissingKeyring,
   loadKeyring,
   nameLedgerOfKeyring,

@@ -1,12 +1,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { stat, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { unfinishedMove } from '../db/open-database.ts'
 import type { JournalFindings } from '../db/settle-journal.ts'
-import { ASIDE_NAME, type QuarantineReason } from '../lib/files.ts'
+import { ASIDE_NAME, LEDGER_FILES, type QuarantineReason, unfinishedMove } from '../lib/files.ts'
 import type { StorageUse } from '../telemetry/metrics.ts'
 import type { ContentFound, WorkerPlace } from './app.ts'
-import { findLedgerOfKeyring } from './key-ring.ts'
 
 /** The file with the sign-up link of the first person, when no person reads the banner. */
 export const consoleSetupFile = (data: string): string => join(data, 'console-setup')
@@ -31,20 +29,11 @@ export const whyBackup = (data: string): string | undefined =>
     ? `${data} is a backup, which a server or a command would change, so that it cannot be restored any more. Restore it into another folder (docs/operate/backup.md, Restore). If this is a data folder that was copied by hand, delete its ${BACKUP_MANIFEST}.`
     : undefined
 
-/** Files that only a started ledger leaves. A key ring may exist before a ledger, and names none then. */
-const LEDGER_FILES = ['content.db', 'settles.journal']
-
 /** Whether the folder has a ledger, or traces of one. */
 export const hasLedger = (data: string): boolean =>
   ['ledger.db', unfinishedMove('ledger.db'), 'keyring.json', ...LEDGER_FILES].some((name) =>
     existsSync(join(data, name)),
   )
-
-/** The files of a ledger in the data folder, whether or not ledger.db is there. */
-export function filesOfLedger(data: string): string[] {
-  const files = LEDGER_FILES.filter((name) => (statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0) > 0)
-  return findLedgerOfKeyring(data) === undefined ? files : [...files, 'keyring.json']
-}
 
 const DATABASES = ['ledger.db', 'content.db']
 

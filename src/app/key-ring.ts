@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { type FileHandle, link, lstat, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { createRingSeals, deriveKey } from '../lib/crypto.ts'
-import { syncFolder, writeDurably, writePrivately } from '../lib/files.ts'
+import { LEDGER_FILES, syncFolder, writeDurably, writePrivately } from '../lib/files.ts'
 
 /**
  * The secrets of an installation. Everything that is sealed or peppered derives its own key from one of them, so a backup needs
@@ -184,6 +184,12 @@ export function findLedgerOfKeyring(dataDir: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The files of a ledger in the data folder, whether or not ledger.db is there. */
+export function filesOfLedger(data: string): string[] {
+  const files = LEDGER_FILES.filter((name) => (statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0) > 0)
+  return findLedgerOfKeyring(data) === undefined ? files : [...files, 'keyring.json']
 }
 
 /**

@@ -11,14 +11,23 @@ import type { Config } from '../config/config.ts'
 import type { SettingsOutcome } from '../config/load-config.ts'
 import { createStoreDialect } from '../db/kysely-dialect.ts'
 import { ledgerMigrations } from '../db/migrations/ledger-migrations.ts'
-import { unfinishedMove, unfinishedRestore } from '../db/open-database.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
 import { DatabaseLocked, describeTrouble } from '../db/sqlite/failure.ts'
 import { isNewest, isOlder } from '../db/sqlite/migrate.ts'
 import { openSqlite } from '../db/sqlite/open-sqlite.ts'
 import type { LedgerTables } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
-import { bytesOf, giveTo, makeDataFolder, ownerFor, syncFolder, whyDiskFull, whyNotWritten } from '../lib/files.ts'
+import {
+  bytesOf,
+  giveTo,
+  makeDataFolder,
+  ownerFor,
+  syncFolder,
+  unfinishedMove,
+  unfinishedRestore,
+  whyDiskFull,
+  whyNotWritten,
+} from '../lib/files.ts'
 import { type BackupManifest, FILES_OF_BACKUP, readManifest, sumOf } from './backup.ts'
 import { loadKeyring, peekKeyring } from './key-ring.ts'
 import { describeHolder, findRunningServer, isServed } from './server-note.ts'

@@ -246,12 +246,12 @@ export interface CliServices {
   /** Whether the process with this id runs. */
   readonly isAlive: (pid: number) => boolean
   readonly serve: (options: ServeOptions) => Promise<ExitCode>
-  readonly checkConfig: (place: Place) => {
+  readonly checkConfig: (place: Place) => Promise<{
     readonly ok: boolean
     readonly warned: boolean
     readonly lines: readonly string[]
     readonly json: unknown
-  }
+  }>
   readonly pinImports: (place: Place) => Promise<PinOutcome>
   readonly doctor: (place: Place, options: { readonly online: boolean }) => Promise<DoctorReport>
   readonly upstreams: Upstreams

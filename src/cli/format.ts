@@ -1,3 +1,5 @@
+import type { PlanView } from '../admin/plans.ts'
+
 type Paint = (text: string) => string
 
 /** Text styles. Without colours, each returns its text. */
@@ -23,6 +25,10 @@ export const styleFor = (colours: boolean): Style =>
 /** `1 account`, `2 accounts`. */
 export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : plural}`
+
+/** `12.00 USD every 5h, 60.00 USD every month` */
+export const describeWindows = ({ windows }: Pick<PlanView, 'windows'>): string =>
+  windows.map(({ name, allowance }) => `${allowance} USD every ${name}`).join(', ')
 
 export interface Column {
   readonly title: string

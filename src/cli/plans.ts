@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { CapView } from '../admin/caps.ts'
-import { describeWindows, type SubscriptionView, type WindowView } from '../admin/plans.ts'
+import type { SubscriptionView, WindowView } from '../admin/plans.ts'
 import type { CommandContext } from './command-context.ts'
-import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
+import { columnsOf, describeWindows, formatFacts, formatTable, type Style } from './format.ts'
 
 const COLUMNS = columnsOf('id', '>accounts', 'allowance', 'models')
 

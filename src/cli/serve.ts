@@ -48,7 +48,7 @@ export function addCheck(program: Command, context: CommandContext): void {
     .option('--pin', 'write down the current prices and sizes of imported models, which the server then uses')
     .action(async ({ strict, pin }: { strict?: true; pin?: true }) => {
       if (pin === true && !(await pinImports(context))) return
-      const report = context.services.checkConfig(context.place())
+      const report = await context.services.checkConfig(context.place())
       const text = report.lines.map((line) => `${line}\n`).join('')
       // Problems go to stderr, as in every command that reads the file.
       context.print(report.json, report.ok ? { data: text } : { data: '', note: text })

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Clock } from '../lib/clock.ts'
+import { unfinishedMove, unfinishedRestore } from '../lib/files.ts'
 import { createStoreDialect } from './kysely-dialect.ts'
 import { findLedgerId, UNFINISHED_MOVE } from './meta.ts'
 import { ledgerMigrations } from './migrations/ledger-migrations.ts'
@@ -84,12 +85,6 @@ export async function knowsRequestOf(db: LedgerDb, record: string): Promise<bool
   const space = record.indexOf(' ')
   return space < 0 || (await findReceipt(db, record.slice(0, space))) !== undefined
 }
-
-/** Where the files of a ledger are while it is moved into a folder. */
-export const unfinishedMove = (path: string): string => `${path}.moving`
-
-/** Where the files of a backup are while it is restored into a folder. */
-export const unfinishedRestore = (path: string): string => `${path}.restoring`
 
 function refuseNewLedger({ path, ofEarlierLedger = [] }: DatabaseOptions): void {
   if (existsSync(unfinishedMove(path)))

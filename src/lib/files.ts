@@ -50,6 +50,15 @@ const COMPANIONS = ['', '-wal', '-shm', '-journal']
 
 export const ASIDE_NAME = /\.set-aside-(?:damaged|other-ledger|ahead)-[0-9TZ.-]+(?:-wal|-shm|-journal)?$/
 
+/** Files that only a started ledger leaves. A key ring may exist before a ledger, and names none then. */
+export const LEDGER_FILES = ['content.db', 'settles.journal']
+
+/** Where the files of a ledger are while it is moved into a folder. */
+export const unfinishedMove = (path: string): string => `${path}.moving`
+
+/** Where the files of a backup are while it is restored into a folder. */
+export const unfinishedRestore = (path: string): string => `${path}.restoring`
+
 /** Renames a closed file and its companions. Never overwrites a file. */
 export function quarantine(path: string, reason: QuarantineReason, now: number): Quarantined {
   const time = new Date(now).toISOString().replaceAll(':', '-')

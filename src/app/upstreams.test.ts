@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadSettings } from '../config/load-config.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
-import { createUpstreams } from './operator.ts'
+import { createUpstreams } from './upstreams.ts'
 
 let folder: string
 let data: string

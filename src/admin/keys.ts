@@ -255,7 +255,7 @@ async function factsOf(
 const ownersByKey = async (db: LedgerDb, rows: readonly number[], of: 'person' | 'team') =>
   new Map((await listOwnersOfKeys(db, rows, of)).map((owner) => [owner.row, owner]))
 
-interface DescribeKeyServices {
+export interface DescribeKeyServices {
   readonly ledger: Pick<Ledger, 'accountStatus' | 'allowanceStatuses'>
   readonly catalog: () => Pick<Catalog, 'plans'>
   readonly limits: () => Pick<ConfiguredLimits, 'key' | 'account'>

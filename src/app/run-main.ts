@@ -111,6 +111,7 @@ function cliDeps(context: MainContext): CliServices {
     pinImports: async (place) => (await import('./check-config.ts')).pinImports(configSources(context, place)),
     writeTemplate: async (path, mode) =>
       (await import('../config/init-template.ts')).writeTemplate(context.cwd, path, mode),
+    readKeyStanding: async (url) => (await import('./read-key-standing.ts')).readKeyStanding(context.environment, url),
     versions,
   }
 }

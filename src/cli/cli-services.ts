@@ -263,8 +263,29 @@ export interface CliServices {
   readonly moveLedger: (place: Place, request: MoveRequest) => Promise<MoveOutcome>
   /** Writes the commented template, or what a file of another gateway becomes. An existing file is kept unless `overwrite`. */
   readonly writeTemplate: (path: string, mode: InitMode) => Promise<InitOutcome>
+  /** What the key in this command's environment has left. */
+  readonly readKeyStanding: (url: string | undefined) => Promise<KeyStandingOutcome>
   readonly versions: Versions
 }
+
+/** What `GET /v1/key` says of a key, as far as a status line shows it. */
+export interface KeyStanding {
+  readonly wallet: { readonly available: string } | null
+  readonly caps: readonly Limited[]
+  readonly windows: readonly Limited[]
+}
+
+interface Limited {
+  readonly name: string
+  readonly limit: string
+  readonly left: string
+  /** Of a cap. */
+  readonly holder?: string
+}
+
+export type KeyStandingOutcome =
+  | { readonly kind: 'read'; readonly standing: KeyStanding }
+  | { readonly kind: 'failed'; readonly exit: ExitCode; readonly message: string }
 
 /** Stable for scripts; `docs/operate/running.md` has the same table. */
 export const EXIT = {

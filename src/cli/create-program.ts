@@ -8,6 +8,7 @@ import { addCodes } from './codes.ts'
 import { type CommandContext, createCommandContext } from './command-context.ts'
 import { addDb } from './db.ts'
 import { addDoctor } from './doctor.ts'
+import { addGauge } from './gauge.ts'
 import { addKeys } from './keys.ts'
 import { addLogs } from './logs.ts'
 import { addManaged } from './managed.ts'
@@ -55,6 +56,7 @@ const COMMANDS = [
     addOverview,
     addUsage,
     addInvoice,
+    addGauge,
     addTrace,
     addDb,
     addCheck,

@@ -36,6 +36,14 @@ const key = z.looseObject({
   plan: z.looseObject({ id: z.string(), until: timeOrNull }).nullable(),
 })
 
+const keyInfo = z.strictObject({
+  key: z.string(),
+  info: z.looseObject({
+    ...{ key_alias: z.string(), spend: z.number(), max_budget: z.number().nullable() },
+    ...{ budget_duration: z.string().nullable(), budget_reset_at: timeOrNull },
+  }),
+})
+
 const receipt = z.looseObject({
   object: z.literal('request'),
   id: z.string(),
@@ -134,6 +142,11 @@ export const V1_API: Readonly<Record<string, V1Route>> = {
     answer: z.strictObject({ id: z.string(), object: z.literal('response.deleted'), deleted: z.literal(true) }),
   },
   'GET /v1/key': { summary: 'Describe the key that asks, its limits, and what is left of its allowances', answer: key },
+  'GET /v1/credits': {
+    summary: 'Get what the account has been credited and has used, in the shape of OpenRouter',
+    answer: z.strictObject({ data: z.strictObject({ total_credits: z.number(), total_usage: z.number() }) }),
+  },
+  'GET /v1/key/info': { summary: 'Describe the key that asks, in the shape of LiteLLM', answer: keyInfo },
   'GET /v1/runs/{id}': {
     summary: 'Get what a run has used, what is left of its budget, and the runs inside it',
     answer: run,

@@ -12,7 +12,7 @@ import type { RequestContext } from './request-context.ts'
 import { sendJson, sendJsonBytes, sendProblem } from './respond.ts'
 import { serveScim } from './scim/serve-scim.ts'
 import { receiveStripeEvent } from './stripe-webhook.ts'
-import { describeKey, getModel, getRequest, getRun, listModels } from './v1/look-ups.ts'
+import { describeKey, getCredits, getKeyInfo, getModel, getRequest, getRun, listModels } from './v1/look-ups.ts'
 import { postTurn } from './v1/post-turn.ts'
 import { deleteResponse, getResponse } from './v1/stored-responses.ts'
 
@@ -33,6 +33,10 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/models', { GET: withKey(listModels) }],
   ['/v1/models/', { GET: withKey(getModel) }],
   ['/v1/key', { GET: withKey(describeKey) }],
+  ['/v1/credits', { GET: withKey(getCredits) }],
+  // Tools of LiteLLM ask beside /v1.
+  ['/key/info', { GET: withKey(getKeyInfo) }],
+  ['/v1/key/info', { GET: withKey(getKeyInfo) }],
   ['/v1/requests/', { GET: withKey(getRequest) }],
   ['/v1/runs/', { GET: withKey(getRun) }],
   ['/openapi.json', { GET: serveOpenApi }],

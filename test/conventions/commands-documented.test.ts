@@ -29,6 +29,7 @@ function bareProgram(): Command {
     serve: unasked,
     checkConfig: unasked,
     doctor: unasked,
+    readKeyStanding: unasked,
     pinImports: unasked,
     upstreams: { list: unasked, test: unasked },
     accountsFiles: { read: unasked, openSecrets: unasked },

@@ -1,4 +1,4 @@
-import { describeKey as describeCallerKey } from '../../admin/keys.ts'
+import { creditsForTools, type GaugeServices, keyForTools, keyInfoForTools } from '../../admin/gauges.ts'
 import { readRunTree } from '../../admin/runs.ts'
 import { describeForCodex, describeModel } from '../../catalog/describe-model.ts'
 import { resolveModel, visibleModels } from '../../catalog/resolve-model.ts'
@@ -29,10 +29,25 @@ export function getModel(context: RequestContext, caller: Caller, id: string): v
 }
 
 /** `GET /v1/key`: what the key is, and what is left of its limits and allowances. */
-export async function describeKey(context: RequestContext, caller: Caller): Promise<void> {
-  const { ledger, rules } = context.edge
-  const { catalog, limits } = rules.current
-  sendJson(context, 200, await describeCallerKey({ ledger, catalog: () => catalog, limits: () => limits }, caller))
+export const describeKey = answerWith(keyForTools)
+
+/** `GET /v1/credits`: what is left, as OpenRouter says it. */
+export const getCredits = answerWith(creditsForTools)
+
+/** `GET /key/info`: what is left, as LiteLLM says it. */
+export const getKeyInfo = answerWith(keyInfoForTools)
+
+function answerWith(describe: (services: GaugeServices, caller: Caller) => Promise<object>) {
+  return async (context: RequestContext, caller: Caller): Promise<void> => {
+    const { ledger, rules, admin } = context.edge
+    const { catalog, limits } = rules.current
+    const { content, usage, clock } = admin
+    sendJson(
+      context,
+      200,
+      await describe({ ledger, catalog: () => catalog, limits: () => limits, content, usage, clock }, caller),
+    )
+  }
 }
 
 /** `GET /v1/requests/{id}`: what a request of this account cost, and why. */

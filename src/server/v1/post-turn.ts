@@ -15,6 +15,7 @@ import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
 import { endAnswer, findClientProgram, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
 import { ClientSink } from '../sinks.ts'
+import { announceCodexLimits } from './codex-limits.ts'
 
 /**
  * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`. The order: authentication and what it can refuse
@@ -136,6 +137,7 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const { request } = read
   const sink = new ClientSink(context, request.delivery)
   const program = request.protocol === 'responses' ? findClientProgram(context.request) : undefined
+  if (program === 'codex') void announceCodexLimits(edge, sink, caller)
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)
   const input = {
     requestId,

@@ -160,9 +160,20 @@ function rowProps<Row>(row: Row, onOpen: ((row: Row) => void) | undefined) {
 }
 
 /** Two values on one line of a cell, the second one smaller. */
-export const Paired = ({ first, second }: { first: ReactNode; second?: ReactNode }) => (
+interface PairedProps {
+  readonly first: ReactNode
+  readonly second?: ReactNode
+  /** Hides the second from view in tables of windows that are narrower than this. */
+  readonly secondFrom?: keyof typeof SECOND_FROM
+}
+
+const SECOND_FROM = { 0: '', 1440: 'md:max-[90rem]:sr-only', 1536: 'md:max-2xl:sr-only' }
+
+export const Paired = ({ first, second, secondFrom = 0 }: PairedProps) => (
   <div className="flex min-w-0 items-baseline gap-x-2 max-md:flex-wrap in-[.text-end]:justify-end [dd_&]:justify-end">
     <span className="min-w-0 truncate">{first}</span>
-    {second !== undefined && <span className="min-w-0 truncate text-xs text-faint">{second}</span>}
+    {second !== undefined && (
+      <span className={cx('min-w-0 truncate text-xs text-faint', SECOND_FROM[secondFrom])}>{second}</span>
+    )}
   </div>
 )

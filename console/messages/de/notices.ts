@@ -61,7 +61,7 @@ export const notices: Catalogue['notices'] = {
   close: 'Schließen',
   events: {
     'balance.low': 'Niedriges Guthaben',
-    'cap.reached': 'Limit zu 80, 95 oder 100 % verbraucht',
+    'cap.reached': 'Limit fast oder ganz verbraucht',
     'plan.ended': 'Tarif beendet',
     'plan.renewed': 'Tarif verlängert',
     'key.expiring': 'Schlüssel läuft bald ab',

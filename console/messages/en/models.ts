@@ -28,7 +28,7 @@ export const models = {
   wallet: 'Wallet',
   builder: 'Plan',
   inputs: { text: 'Text', image: 'Images', file: 'Files', audio: 'Audio', video: 'Video' },
-  answered: (percent: string) => `${percent} % answered`,
+  answered: (percent: string) => `${percent}% answered`,
   first: (time: string) => `first token ${time}`,
   rate: (tokens: string) => `${tokens} tokens/s`,
   dayText: 'Of all requests on this server: the share that did not fail, and the medians of streamed answers.',

@@ -60,7 +60,7 @@ export const notices = {
   close: 'Close',
   events: {
     'balance.low': 'Low balance',
-    'cap.reached': 'Limit used to 80, 95 or 100 %',
+    'cap.reached': 'Limit nearly or fully used',
     'plan.ended': 'Plan ended',
     'plan.renewed': 'Plan renewed',
     'key.expiring': 'Key expires soon',
@@ -84,7 +84,7 @@ export const notices = {
   texts: {
     'balance.low': (fact: Fact) => `${fact('balance')} USD left, below ${fact('threshold')} USD.`,
     'cap.reached': (fact: Fact) =>
-      `${fact('name')}: ${fact('percent')} % used (${fact('used')} of ${fact('limit')} ${fact('cap')}).`,
+      `${fact('name')}: ${fact('percent')}% used (${fact('used')} of ${fact('limit')} ${fact('cap')}).`,
     'plan.ended': (fact: Fact) => `The plan ${fact('plan')} has ended. Its keys are refused.`,
     'plan.renewed': (fact: Fact) => `A new month of the plan ${fact('plan')} has begun.`,
     'key.expiring': (fact: Fact) => `The key ${fact('name')} expires on ${fact('expires_at')}.`,

@@ -60,7 +60,7 @@ export const operator = {
     orderOf: (priority: string, weight: string) => `${priority}, ${weight}`,
     spans: { hour: 'Last hour', day: 'Last 24 hours' },
     ofCalls: (calls: string) => `of ${calls}`,
-    callsHint: (p50: string, p95: string) => `Calls that succeeded. Median ${p50}, 95 % within ${p95}.`,
+    callsHint: (p50: string, p95: string) => `Calls that succeeded. Median ${p50}, 95% within ${p95}.`,
     lastError: 'Last error',
     errorOf: (error: string, status: string) => `${error} (${status})`,
     first: 'Share of traffic',

@@ -47,7 +47,7 @@ export const requests = {
   running: 'Running',
   outcomes: {
     completed: 'Completed',
-    client_gone: 'Client disconnected',
+    client_gone: 'Disconnected',
     upstream_failed: 'Provider error',
     drained: 'Server shutdown',
     ledger_unavailable: 'Ledger unavailable',

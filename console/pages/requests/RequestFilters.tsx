@@ -37,15 +37,17 @@ export function RequestFilters({ filter, onChange }: RequestFiltersProps) {
         onPick={(kind) => onChange({ kind })}
       />
       {(['from', 'to'] as const).map((name) => (
-        <TextInput
-          key={name}
-          type="date"
-          className="w-36"
-          aria-label={requests.days[name]}
-          title={`${requests.days[name]} (${zone})`}
-          value={filter[name] ?? ''}
-          onChange={(event) => onChange({ [name]: event.target.value })}
-        />
+        <div key={name} className="flex items-center gap-2 text-sm whitespace-nowrap text-faint">
+          <span aria-hidden="true">{requests.days[name]}</span>
+          <TextInput
+            type="date"
+            className="max-w-36"
+            aria-label={requests.days[name]}
+            title={zone}
+            value={filter[name] ?? ''}
+            onChange={(event) => onChange({ [name]: event.target.value })}
+          />
+        </div>
       ))}
       {isFiltered(filter) && (
         <Button

@@ -46,8 +46,12 @@ function useRequestColumns(digits: 'column' | 'exact'): (Column<RequestItem> & {
       id: 'model',
       header: messages.model,
       cell: ({ model, lane, state }) => (
-        <div className="max-w-52 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
-          <Paired first={model} second={lane ?? (state === 'open' ? noLane : noLaneEver)} />
+        <div className="max-w-40 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
+          <Paired
+            first={model}
+            second={lane ?? (state === 'open' ? noLane : noLaneEver)}
+            secondFrom={lane === null ? 0 : 1536}
+          />
         </div>
       ),
     },
@@ -59,7 +63,7 @@ function useRequestColumns(digits: 'column' | 'exact'): (Column<RequestItem> & {
           to="/keys/$key"
           params={{ key: key.id }}
           title={key.name}
-          className="block w-fit max-w-36 truncate hover:text-accent hover:underline max-md:ms-auto max-md:max-w-full"
+          className="block w-fit max-w-28 truncate hover:text-accent hover:underline max-md:ms-auto max-md:max-w-full"
         >
           {key.name}
         </Link>
@@ -115,7 +119,10 @@ function TokensCell({ request: { tokens } }: { request: RequestItem }) {
     ...(tokens.estimated ? [requests.estimated] : []),
   ]
   return (
-    <span title={[requests.inOut(formats.count(input), formats.count(tokens.output)), ...notes].join('\n')}>
+    <span
+      className="whitespace-nowrap"
+      title={[requests.inOut(formats.count(input), formats.count(tokens.output)), ...notes].join('\n')}
+    >
       {requests.inOut(formats.short(input), formats.short(tokens.output))}
     </span>
   )
@@ -127,6 +134,7 @@ function TimingCell({ request: { first_byte_ms, total_ms, opened_at } }: { reque
     <Paired
       first={first_byte_ms === null ? '–' : formats.duration(first_byte_ms)}
       second={total_ms === null ? <RunningFor since={opened_at} /> : formats.duration(total_ms)}
+      secondFrom={first_byte_ms === null ? 0 : 1440}
     />
   )
 }
@@ -141,9 +149,9 @@ function CostCell({ request: { state, charge, hold, kind }, digits }: CostCellPr
   const payer = kind === 'wallet' ? requests.byWallet : requests.byPlan
   const [amount, note] = state === 'open' ? [hold, `${requests.heldNow} · ${payer}`] : [charge ?? NOTHING, payer]
   return (
-    <span>
+    <span className="whitespace-nowrap">
       <Money amount={amount} as={state === 'open' ? 'held' : 'plain'} digits={digits} />
-      <span className="text-xs text-faint md:max-xl:sr-only"> {note}</span>
+      <span className="text-xs text-faint md:max-[90rem]:sr-only"> {note}</span>
     </span>
   )
 }

@@ -55,7 +55,7 @@ function useColumns(): Column<OperatedRequest>[] {
     {
       ...{ id: 'account', header: all.owner },
       cell: ({ account, key }) => (
-        <div className="max-w-48 max-md:ms-auto" title={`${account.email}\n${key.name}`}>
+        <div className="max-w-32 max-md:ms-auto" title={`${account.email}\n${key.name}`}>
           <Paired
             first={
               <Link
@@ -74,10 +74,11 @@ function useColumns(): Column<OperatedRequest>[] {
     {
       ...{ id: 'model', header: all.model },
       cell: ({ model, lane, lanes_called }) => (
-        <div className="max-w-52 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
+        <div className="max-w-36 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
           <Paired
             first={model}
             second={lanes_called > 1 ? formats.plural(lanes_called, all.lanes) : (lane ?? requests.noLaneEver)}
+            secondFrom={lanes_called > 1 || lane === null ? 0 : 1536}
           />
         </div>
       ),
@@ -92,15 +93,19 @@ function useColumns(): Column<OperatedRequest>[] {
     },
     {
       ...{ id: 'time', header: all.time, align: 'end' },
-      cell: ({ first_byte_ms, total_ms }) => <Paired first={time(total_ms)} second={time(first_byte_ms)} />,
+      cell: ({ first_byte_ms, total_ms }) => (
+        <Paired first={time(total_ms)} second={time(first_byte_ms)} secondFrom={1536} />
+      ),
     },
     {
       ...{ id: 'charge', header: all.charged, align: 'end' },
-      cell: ({ charge }) => (charge === null ? none : <Money amount={charge} digits="column" />),
-    },
-    {
-      ...{ id: 'cost', header: all.cost, align: 'end' },
-      cell: ({ cost }) => (cost === null ? none : <Money amount={cost} digits="column" />),
+      cell: ({ charge, cost }) => (
+        <Paired
+          first={charge === null ? none : <Money amount={charge} digits="column" />}
+          second={cost === null ? none : <Money amount={cost} digits="column" />}
+          secondFrom={1440}
+        />
+      ),
     },
   ]
 }
@@ -108,7 +113,7 @@ function useColumns(): Column<OperatedRequest>[] {
 function InOut({ input, output }: { input: number; output: number }) {
   const { all } = useMessages().reports
   const formats = useFormats()
-  return <span className="inline-block min-w-20">{all.inOut(formats.short(input), formats.short(output))}</span>
+  return <span className="whitespace-nowrap">{all.inOut(formats.short(input), formats.short(output))}</span>
 }
 
 function Outcome({ outcome }: Pick<OperatedRequest, 'outcome'>) {

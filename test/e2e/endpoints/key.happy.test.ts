@@ -23,6 +23,8 @@ describe('GET /v1/key answers', () => {
       plan: null,
       windows: [],
       limits: { key: { concurrent: 4 }, account: {} },
+      // In the shape of OpenRouter: test/e2e/plans/gauges.test.ts.
+      data: expect.objectContaining({ label: 'laptop', usage: 0 }),
     })
   })
 

@@ -9,6 +9,7 @@ import { isoTime } from './values.ts'
 
 /** Of a tree of runs so many are listed; their parents count all of them. */
 const RUNS_MAX = 500
+const DAY_MS = 86_400_000
 
 interface Services {
   readonly db: LedgerDb
@@ -29,7 +30,9 @@ export async function readRunTree({ db, clock }: Services, { account }: Caller, 
   if (stored === undefined) return undefined
   const parent = stored.parent === null ? undefined : await findRunByRow(db, stored.parent)
   const { root, tags } = await treeOf(db, stored)
-  const totals = new Map((await sumRuns(db, account, tags)).map((each) => [each.tag, each]))
+  // A forgotten run of the same id may have receipts. The clocks of a run and of its requests are not the same to the millisecond.
+  const since = stored.opened_at - DAY_MS
+  const totals = new Map((await sumRuns(db, { account, tags, since })).map((each) => [each.tag, each]))
   const counters = new Map((await listCountersOfRun(db, account, stored.row)).map((each) => [each.subject, each]))
   const used = usedIn(root, totals)
   /** The counters of a run that ended long ago are gone. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { RunCapName } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
-import { type AtomicStatement, statement } from './sql-store.ts'
+import { type AtomicStatement, type SqlStore, statement } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
 export type StoredRun = Row<'runs'>
@@ -29,6 +29,13 @@ export const runInsert = ({ account, id, parent, ends_at, opened_at, amounts }: 
 export const listRunsInside = (db: LedgerDb, parents: readonly number[], limit: number): Promise<StoredRun[]> =>
   db.selectFrom('runs').selectAll().where('parent', 'in', parents).orderBy('row').limit(limit).execute()
 
+const FORGET_RUNS = `DELETE FROM runs WHERE row IN (SELECT row FROM runs WHERE ends_at < ?
+    AND NOT EXISTS (SELECT 1 FROM runs AS inside WHERE inside.parent = runs.row) ORDER BY ends_at LIMIT ?)`
+
+/** Deletes runs that ended before; those inside a run go first. */
+export const forgetRuns = (file: Pick<SqlStore, 'all'>, endedBefore: number, limit: number): Promise<unknown> =>
+  file.all(FORGET_RUNS, [endedBefore, limit])
+
 export interface RunTotals {
   readonly tag: string
   readonly requests: number
@@ -36,14 +43,18 @@ export interface RunTotals {
   readonly charge_nano: bigint
 }
 
-/** What the ended requests of runs have used, by their tags. */
-export async function sumRuns(db: LedgerDb, account: number, tags: readonly string[]): Promise<RunTotals[]> {
+/** What the ended requests of runs have used since then, by their tags. */
+export async function sumRuns(
+  db: LedgerDb,
+  { account, tags, since }: { account: number; tags: readonly string[]; since: number },
+): Promise<RunTotals[]> {
   // Receipts have an index by their movement for each kind of key.
   const ofKind = (kind: KeyKind) => sql`
     SELECT receipt_tags.tag AS tag, charge_nano, uncached_input + cached_input + cache_write + output AS tokens
       FROM receipt_tags CROSS JOIN receipts ON receipts.account = receipt_tags.account
         AND receipts.movement = receipt_tags.movement AND receipts.kind = ${sql.lit(kind)}
-      WHERE receipt_tags.account = ${account} AND receipt_tags.tag IN (${sql.join(tags)}) AND receipts.state = 'settled'`
+      WHERE receipt_tags.account = ${account} AND receipt_tags.tag IN (${sql.join(tags)}) AND receipts.state = 'settled'
+        AND receipts.opened_at >= ${since}`
   const summed = await sql<{ tag: string; requests: bigint; tokens: bigint; charge_nano: bigint }>`
     SELECT tag, COUNT(*) AS requests, SUM(charge_nano) AS charge_nano, SUM(tokens) AS tokens
       FROM (${ofKind('wallet')} UNION ALL ${ofKind('builder')}) AS ended GROUP BY tag`.execute(db)

@@ -6,7 +6,7 @@ import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type Problem, problem } from '../model/problem.ts'
-import { capsOfRun, type Run, type RunTerms } from '../model/run.ts'
+import { capsOfRun, RUN_KEPT_MS, type Run, type RunTerms } from '../model/run.ts'
 
 /** Runs whose terms are in memory. They never change, so they are never stale. */
 const KNOWN_MAX = 20_000
@@ -98,7 +98,8 @@ export function createRuns({ db, file, now }: RunServices): Runs {
   return {
     open(account, terms) {
       const run = known.get(`${account} ${terms.id}`)
-      return run === undefined ? find(account, terms) : judge(run, terms)
+      // The ledger may have forgotten it by now.
+      return run === undefined || run.endsAt + RUN_KEPT_MS <= now() ? find(account, terms) : judge(run, terms)
     },
   }
 }

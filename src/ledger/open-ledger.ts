@@ -1,12 +1,14 @@
 import { forgetIdleCounters, listIdleWindows } from '../db/allowances.ts'
 import { findNewestRows, forgetExpiredClaims } from '../db/receipts.ts'
 import { recordBatch } from '../db/record-changes.ts'
+import { forgetRuns } from '../db/runs.ts'
 import { waitingEnds } from '../db/settle-journal.ts'
 import { findTransferByRef } from '../db/statement.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { forgetSums } from '../db/verify.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
+import { RUN_KEPT_MS } from '../model/run.ts'
 import { createAccountCache } from './accounts.ts'
 import { admit, replayJournal, statusOf, takeRequest } from './admit.ts'
 import { createBatcher } from './batcher.ts'
@@ -279,6 +281,7 @@ async function closeIdlePeriods(core: LedgerCore): Promise<void> {
     if (counter?.start === period_start && counter.held === 0n) counters?.delete(subject)
   }
   await forgetSums(core.file, yesterday, ROWS_AT_ONCE)
+  await forgetRuns(core.file, clock.now() - RUN_KEPT_MS, ROWS_AT_ONCE)
   // One account that cannot be read is reported at the end, so that it does not stop the others.
   const failed = closed.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason

@@ -95,6 +95,9 @@ const shown = (text: string): string => JSON.stringify(text.length > 40 ? `${tex
 /** The tag by which the receipts of a run are found. Clients cannot set it otherwise. */
 export const RUN_TAG = 'run'
 
+/** A run can be read for so long after its end; its receipts stay. */
+export const RUN_KEPT_MS = 30 * 86_400_000
+
 /** A request that came before the end of its run is admitted when its body has come. */
 const COUNTED_AFTER_MS = 86_400_000
 

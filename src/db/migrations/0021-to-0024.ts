@@ -25,6 +25,7 @@ export const runsMigration: readonly string[] = [
     UNIQUE (account, id)
   ) STRICT`,
   `CREATE INDEX runs_by_parent ON runs (parent) WHERE parent IS NOT NULL`,
+  `CREATE INDEX runs_by_end ON runs (ends_at)`,
 ]
 
 /** The period that an invoice has paid for. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { RUN_KEPT_MS } from '../../model/run.ts'
 import { BODY_TABLES } from './bodies.ts'
 import { SLICE_FUNCTIONS, SLICE_TABLE } from './limit-slices.ts'
 import { LIMIT_FUNCTIONS } from './limits.ts'
@@ -368,6 +369,9 @@ CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM spend_counters WHERE (account, subject) IN (SELECT account, subject FROM spend_counters
     WHERE subject LIKE 'cap:run:%' AND period_end <= ledger_micros() / 1000 AND held_nano = 0
     ORDER BY period_end LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  DELETE FROM runs WHERE row IN (SELECT row FROM runs WHERE ends_at <= ledger_micros() / 1000 - ${RUN_KEPT_MS}
+    AND NOT EXISTS (SELECT FROM runs AS inside WHERE inside.parent = runs.row)
+    ORDER BY ends_at LIMIT 1000 FOR UPDATE SKIP LOCKED);
   DELETE FROM limit_slices USING nodes WHERE nodes.row = limit_slices.node AND nodes.lease_until <= ledger_micros() / 1000
 $$;
 `

@@ -480,6 +480,7 @@ CREATE TABLE runs (
   UNIQUE (account, id)
 );
 CREATE INDEX runs_by_parent ON runs (parent) WHERE parent IS NOT NULL;
+CREATE INDEX runs_by_end ON runs (ends_at);
 CREATE INDEX counters_of_runs_by_end ON spend_counters (period_end) WHERE subject LIKE 'cap:run:%';
 `
 

@@ -148,7 +148,13 @@ describe('x-millrace-run', () => {
     const { remaining, used } = await runOf(account, 'fixed')
     expect([remaining.cost, used.cost]).toEqual(['0.01', '0.01'])
     expect(await countersOf(row)).toEqual([])
-    expect((await account.wallet()).balance).toBe(nanoOf('9.99'))
+    // A month later the run is forgotten too, and its id is free.
+    server().advance(30 * 24 * HOUR_MS)
+    await server().app.operations.ledger.sweep()
+    expectProblem(await get(server(), account, '/runs/fixed'), 'run_not_found')
+    expect((await ask(account, 'fixed; max=0.03', 10)).status).toBe(200)
+    expect(await runOf(account, 'fixed')).toMatchObject({ budget: { cost: '0.03' }, used: { cost: '0.01' } })
+    expect((await account.wallet()).balance).toBe(nanoOf('9.98'))
   })
 
   it('is never exceeded by children that ask at once', async () => {

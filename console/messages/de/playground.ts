@@ -49,7 +49,7 @@ export const playground: Catalogue['playground'] = {
   sendKeys: 'Strg+Enter sendet, Esc stoppt.',
   fixFirst: 'Korrigiere zuerst die Einstellungen.',
   clear: 'Neue Unterhaltung',
-  compare: 'Mit einem anderen Modell vergleichen',
+  compare: 'Zwei Modelle vergleichen',
   compareWith: 'Vergleichen mit',
   compareEnd: 'Vergleich beenden',
   stopAll: 'Beide stoppen',

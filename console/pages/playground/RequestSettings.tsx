@@ -24,7 +24,7 @@ export function RequestSettings({ other, onOther, ...props }: ComparedProps) {
   const { playground } = useMessages()
   const { settings, onChange } = props
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-1 gap-4">
       <ModelFields {...props} label={playground.model} />
       {other === undefined ? (
         <div>

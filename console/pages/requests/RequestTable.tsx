@@ -151,7 +151,7 @@ function CostCell({ request: { state, charge, hold, kind }, digits }: CostCellPr
   return (
     <span className="whitespace-nowrap">
       <Money amount={amount} as={state === 'open' ? 'held' : 'plain'} digits={digits} />
-      <span className="text-xs text-faint md:max-[90rem]:sr-only"> {note}</span>
+      <span className="text-xs text-faint md:max-2xl:sr-only"> {note}</span>
     </span>
   )
 }

@@ -155,7 +155,12 @@ const INVALIDATED_QUERIES: Readonly<Record<MutationName, readonly QueryName[]>> 
   'POST /operate/people/:person/disable': ['GET /operate/accounts/:account'],
   'POST /operate/people/:person/enable': ['GET /operate/accounts/:account'],
   'POST /operate/people/:person/remove-factors': [],
-  'POST /operate/managed': ['GET /operate/managed', 'GET /operate/lanes', 'GET /operate/plans'],
+  'POST /operate/managed': [
+    'GET /operate/managed',
+    'GET /operate/managed/history',
+    'GET /operate/lanes',
+    'GET /operate/plans',
+  ],
   'POST /operate/managed/preview': [],
   'POST /operate/managed/models': [],
   'POST /operate/managed/test': [],

@@ -22,6 +22,9 @@ export const usePlans = () => useQuery(queryFor('GET /operate/plans', {}))
 
 export const useManaged = () => useQuery(queryFor('GET /operate/managed', {}))
 
+export const useManagedHistory = (query: QueryOf<'GET /operate/managed/history'>) =>
+  useQuery(queryFor('GET /operate/managed/history', { query }))
+
 export const useLanes = () => useQuery({ ...queryFor('GET /operate/lanes', {}), refetchInterval: EVERY_MS })
 
 export const useFoundRequest = (request: string) =>

@@ -76,7 +76,7 @@ export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () =
     <div role="alert" className="flex flex-wrap items-center gap-x-4 gap-y-2 rounded-lg bg-bad-wash px-3 py-2">
       <CircleAlert aria-hidden="true" className="size-4 shrink-0 text-bad" />
       <div className="min-w-40 flex-1">
-        <p className="font-medium break-words text-bad">{textOf(problem)}</p>
+        <p className="font-medium break-words whitespace-pre-line text-bad">{textOf(problem)}</p>
         {problem.requestId !== null && problem.requestId !== '' && (
           <p className="text-xs break-all text-soft">{common.requestId(problem.requestId)}</p>
         )}

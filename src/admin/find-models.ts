@@ -113,7 +113,7 @@ function proposalOf({ id: upstream, dialect }: Upstream, model: string): Managed
     ...(context_tokens !== null && { context_tokens }),
     ...(max_output_tokens !== null && { max_output_tokens }),
     ...(price !== null && { price }),
-    lanes: [{ upstream, model }],
+    lanes: [{ upstream, model, ...(price !== null && { cost: price }) }],
   }
 }
 

@@ -8,14 +8,12 @@ type Exported = Awaited<ReturnType<typeof exportedEntries>>[number]
 /** The managed entries as a part of the configuration file. Put there, it gives the same configuration. */
 export async function exportManaged(services: Omit<ManagedServices, 'auditLog'>) {
   const entries = await exportedEntries(services)
-  return done({
-    yaml: managedYaml(entries),
-    variables: entries.flatMap(({ entry, secrets }) => variablesOf(entry, secrets)),
-  })
+  return done({ yaml: managedYaml(entries), variables: withVariables(entries).flatMap(variableNames) })
 }
 
-export function managedYaml(entries: readonly Exported[]): string {
-  const variables = entries.flatMap(({ entry, secrets }) => variablesOf(entry, secrets))
+export function managedYaml(exported: readonly Exported[]): string {
+  const entries = withVariables(exported)
+  const variables = entries.flatMap(variableNames)
   const lines = ['# What operators manage beside the configuration file.']
   if (variables.length > 0) lines.push(`# Secrets are not exported. Set these variables: ${variables.join(', ')}`)
   for (const list of Object.keys(MANAGED_LISTS) as ManagedList[]) {
@@ -25,8 +23,34 @@ export function managedYaml(entries: readonly Exported[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function itemLines({ entry, secrets, announced }: Exported): string[] {
-  const text = stringify([{ ...(escaped(entry) as ManagedShape), ...placeholders(entry, secrets) }], { lineWidth: 0 })
+interface ExportedItem extends Exported {
+  /** By the name of the secret. */
+  readonly variables: ReadonlyMap<string, string>
+}
+
+const variableNames = ({ variables }: ExportedItem): string[] => [...variables.values()]
+
+/** Two secrets never share a variable: a provider would be sent the key of another. */
+function withVariables(entries: readonly Exported[]): ExportedItem[] {
+  const taken = new Set<string>()
+  return entries.map((each) => {
+    const variables = new Map<string, string>()
+    for (const secret of each.secrets) {
+      const name = variableOf(each.entry, secret)
+      let free = name
+      for (let number = 2; taken.has(free); number++) free = `${name}_${number}`
+      taken.add(free)
+      variables.set(secret, free)
+    }
+    return { ...each, variables }
+  })
+}
+
+function itemLines({ entry, variables, announced }: ExportedItem): string[] {
+  // A quoted text is one line, so that indenting changes none.
+  const text = stringify([{ ...(escaped(entry) as ManagedShape), ...placeholders(variables) }], {
+    ...{ lineWidth: 0, blockQuote: false },
+  })
   // JSON has no line breaks outside of its texts.
   const notes = announced.map(
     ({ from, price }) => `# ${JSON.stringify(entry.id)} has another price from ${from} on: ${JSON.stringify(price)}`,
@@ -42,26 +66,25 @@ function escaped(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, escaped(child)]))
 }
 
-function placeholders(entry: ManagedShape, secrets: readonly string[]) {
-  const headers = secrets.filter((name) => name.startsWith(HEADER))
+function placeholders(variables: ReadonlyMap<string, string>) {
+  const apiKey = variables.get('api_key')
+  const headers = [...variables].filter(([name]) => name.startsWith(HEADER))
   return {
-    ...(secrets.includes('api_key') && { api_key: `\${${variableOf(entry, 'api_key')}}` }),
+    ...(apiKey !== undefined && { api_key: `\${${apiKey}}` }),
     ...(headers.length > 0 && {
-      headers: Object.fromEntries(
-        headers.map((name) => [name.slice(HEADER.length), `\${${variableOf(entry, name.slice(HEADER.length))}}`]),
-      ),
+      headers: Object.fromEntries(headers.map(([name, variable]) => [name.slice(HEADER.length), `\${${variable}}`])),
     }),
   }
 }
 
 const HEADER = 'headers.'
 
-const variablesOf = (entry: ManagedShape, secrets: readonly string[]): string[] =>
-  secrets.map((name) => variableOf(entry, name.replace(HEADER, '')))
-
-/** `OPENAI_API_KEY` for the api_key of openai. */
+/**
+ * `OPENAI_API_KEY` for the api_key of openai, `OPENAI_HEADER_X_ORG` for a header. The words between keep an entry from naming a
+ * variable of something else, such as MILLRACE_SECRET_KEY.
+ */
 const variableOf = ({ id }: ManagedShape, secret: string): string =>
-  `${String(id)}_${secret}`
+  `${String(id)}_${secret.replace(HEADER, 'header_')}`
     .toUpperCase()
-    .replace(/[^A-Z0-9]/g, '_')
+    .replace(/[^A-Z0-9]+/g, '_')
     .replace(/^(?=\d)/, '_')

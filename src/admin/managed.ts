@@ -9,6 +9,7 @@ import {
   type managedAnswer,
   managedKey,
 } from '../contract/managed.ts'
+import { countRunningPlans } from '../db/allowances.ts'
 import { listManaged, listManagedVersions, managedInserts, type StoredManaged } from '../db/managed.ts'
 import { isAlreadyThere } from '../db/sql-store.ts'
 import { describeChanges } from './managed-changes.ts'
@@ -111,7 +112,7 @@ export async function changeManaged(services: ManagedServices, change: ManagedCh
   const alone = managed.check([])
   if (alone.kind === 'invalid') return invalidConfig(alone.message)
   const draft: Draft = { before, owners: alone.owners, managed, now: clock.now(), actor, rows: [] }
-  const refused = draftChange(draft, change)
+  const refused = draftChange(draft, change) ?? (await usedPlan(services, draft))
   if (refused !== undefined) return refused
   const { rows } = draft
   if (rows.length === 0) return done(answerOf(services, before))
@@ -143,6 +144,8 @@ const ENTRIES_MAX = 1000
 /** Of one model. */
 const ANNOUNCED_MAX = 50
 const ANNOUNCED_MS_MAX = 2 * 366 * 86_400_000
+/** As in the contract. */
+const ID_CHARACTERS_MAX = 200
 const ENTRY_CHARACTERS_MAX = 64 * 1024
 const ENTRY_DEPTH_MAX = 12
 
@@ -196,8 +199,10 @@ function draftEntry(draft: Draft, { kind, entry, at, seen }: DraftedEntry): Oper
   const unfit = unfitEntry(entry)
   if (unfit !== undefined) return refuseOperation('invalid_arguments', `${at}: ${unfit}`, { param: at })
   const { id: name } = entry
-  if (typeof name !== 'string' || name === '' || name.length > 200)
-    return refuseOperation('invalid_arguments', `${at}: it needs an id, a text.`, { param: `${at}.id` })
+  if (typeof name !== 'string' || name === '' || name.length > ID_CHARACTERS_MAX)
+    return refuseOperation('invalid_arguments', `${at}: it needs an id of 1 to ${ID_CHARACTERS_MAX} characters.`, {
+      param: `${at}.id`,
+    })
   const key = managedKey({ kind, name })
   const owner = draft.owners.get(key)
   if (owner !== undefined) return ownedByFile(key, owner)
@@ -205,8 +210,9 @@ function draftEntry(draft: Draft, { kind, entry, at, seen }: DraftedEntry): Oper
   seen.add(key)
   const former = draft.before.newest.get(key)
   if (kind !== 'upstream') {
-    // A price that a date has brought is part of the entry, which was read with it.
-    if (former?.entry == null || !sameJson(entryInForce(draft, former), entry)) push(draft, { kind, name, entry })
+    const current = former?.entry == null ? undefined : entryInForce(draft, former)
+    const saved = kind === 'model' ? withKeptPrice(entry, current) : entry
+    if (current === undefined || !sameJson(current, saved)) push(draft, { kind, name, entry: saved })
     return undefined
   }
   const split = withKeptSecrets(draft.managed, former, entry)
@@ -219,6 +225,16 @@ function draftEntry(draft: Draft, { kind, entry, at, seen }: DraftedEntry): Oper
   return undefined
 }
 
+/**
+ * A price that is left out stays, and null removes it. A form that was opened before a date would otherwise bring back the price that
+ * the date has ended.
+ */
+function withKeptPrice({ price, ...entry }: ManagedShape, current: ManagedShape | undefined): ManagedShape {
+  const kept = price === undefined ? current?.price : price
+  return kept == null ? entry : { ...entry, price: kept }
+}
+
+/** With the price that a date has brought. */
 const entryInForce = ({ before, now }: Draft, { kind, name }: ManagedVersion): ManagedShape | undefined =>
   entriesAt(before, now, () => undefined).find((each) => each.kind === kind && each.name === name)?.entry
 
@@ -320,6 +336,24 @@ function draftRetirement(draft: Draft, kind: ManagedKind, name: string, seen: Se
   return undefined
 }
 
+/** Accounts on a plan that ends could no longer use its keys, also those that have paid for it. */
+async function usedPlan(
+  { db, clock }: Pick<ManagedServices, 'db' | 'clock'>,
+  { rows, owners }: Draft,
+): Promise<OperationRefused | undefined> {
+  const retired = rows.filter(
+    ({ kind, entry, name }) => kind === 'plan' && entry === null && !owners.has(managedKey({ kind, name })),
+  )
+  if (retired.length === 0) return undefined
+  const used = (await countRunningPlans(db, clock.now())).find(({ plan }) => retired.some(({ name }) => name === plan))
+  if (used === undefined) return undefined
+  const accounts = used.accounts === 1 ? '1 account is' : `${used.accounts} accounts are`
+  return refuseOperation(
+    'plan_in_use',
+    `${accounts} on the plan ${quoted(used.plan)}. Give them another plan or end theirs, then retire it.`,
+  )
+}
+
 type ChangedPrice = NonNullable<ManagedChange['prices']>[number]
 
 function draftPrice(draft: Draft, { model, price, from }: ChangedPrice, at: string): OperationRefused | undefined {
@@ -327,7 +361,8 @@ function draftPrice(draft: Draft, { model, price, from }: ChangedPrice, at: stri
   const owner = draft.owners.get(key)
   if (owner !== undefined) return ownedByFile(key, owner)
   const version = draft.before.newest.get(key)
-  if (version?.entry == null) return notManaged('model', model)
+  const isRetired = draft.rows.some((row) => row.kind === 'model' && row.name === model && row.entry === null)
+  if (version?.entry == null || isRetired) return notManaged('model', model)
   const unfit = price === null ? undefined : unfitEntry(price)
   if (unfit !== undefined) return refuseOperation('invalid_arguments', `${at}: ${unfit}`, { param: at })
   const moment = from === undefined ? undefined : parseExpiry(from, draft.now)
@@ -338,11 +373,17 @@ function draftPrice(draft: Draft, { model, price, from }: ChangedPrice, at: stri
     const dates = announced.map(({ effective_from }) => isoTime(effective_from)).join(', ') || 'none'
     return refuseOperation('managed_not_found', `${quoted(model)} has no price for that date. Its dates: ${dates}.`)
   }
-  if (announced.length >= ANNOUNCED_MAX && price !== null && moment !== undefined)
+  const dates = new Set([...announced, ...draft.rows.filter(isPriceOf(model))].map((each) => each.effective_from))
+  if (dates.size >= ANNOUNCED_MAX && price !== null && moment !== undefined && !dates.has(moment))
     return refuseOperation('managed_too_many', `A model may have ${ANNOUNCED_MAX} announced prices.`)
   push(draft, { kind: 'price', name: model, entry: price, ...(moment !== undefined && { effective_from: moment }) })
   return undefined
 }
+
+const isPriceOf =
+  (model: string) =>
+  ({ kind, name, entry }: StoredManaged): boolean =>
+    kind === 'price' && name === model && entry !== null
 
 /** The entries as a part of the configuration file: see `managed-yaml.ts`. */
 export async function exportedEntries({ managed, clock, ...services }: Omit<ManagedServices, 'auditLog'>) {

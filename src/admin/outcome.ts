@@ -85,6 +85,7 @@ export const REFUSALS = {
   managed_outdated: 409,
   managed_key_needed: 400,
   managed_too_many: 409,
+  plan_in_use: 409,
 } as const
 
 export type RefusalReason = keyof typeof REFUSALS

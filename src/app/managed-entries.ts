@@ -179,8 +179,19 @@ function announcedOf(config: Config, then: SettingsOutcome, at: number): Announc
 const textOf = (price: PriceList): string =>
   JSON.stringify(price, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 
+const LINES_MAX = 40
+const LINE_CHARACTERS_MAX = 400
+
+/** Problems repeat what was sent, which may be a key of any length. */
+const readable = (message: string): string =>
+  message
+    .split('\n')
+    .slice(0, LINES_MAX)
+    .map((line) => (line.length > LINE_CHARACTERS_MAX ? `${line.slice(0, LINE_CHARACTERS_MAX)}…` : line))
+    .join('\n')
+
 function checkedOf(outcome: SettingsOutcome): CheckedConfig {
-  if (outcome.kind === 'invalid') return { kind: 'invalid', message: outcome.message }
+  if (outcome.kind === 'invalid') return { kind: 'invalid', message: readable(outcome.message) }
   const { config, owners } = outcome.settings
   const { upstreams, models, plans } = config
   return {

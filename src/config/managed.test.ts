@@ -102,6 +102,14 @@ const TEXTS = [
   'ünïcode 日本',
   '- dash',
   '{x}',
+  'two\nlines\n  # and a third\n',
+  'ends\n\n\n',
+  ' leads and ends ',
+  'a\ttab\u2028and more\u0085',
+  '---\nmodels: []\n...',
+  'x\r\nmodels:\r\n',
+  '| >',
+  '*alias &anchor !tag',
 ]
 
 function randomEntries(seed: number): ManagedEntry[] {
@@ -154,14 +162,14 @@ describe('the export', () => {
         const variable = (secret: string) =>
           `${String(entry.id)}_${secret}`
             .toUpperCase()
-            .replace(/[^A-Z0-9]/g, '_')
+            .replace(/[^A-Z0-9]+/g, '_')
             .replace(/^(?=\d)/, '_')
         const list = (Object.keys(MANAGED_LISTS) as (keyof typeof MANAGED_LISTS)[]).find(
           (each) => MANAGED_LISTS[each] === kind,
         )!
         if (api_key !== undefined) environment[variable('api_key')] = String(api_key)
         const named = Object.entries((headers ?? {}) as Record<string, string>)
-        for (const [name, value] of named) environment[variable(name)] = value
+        for (const [name, value] of named) environment[variable(`header_${name}`)] = value
         const secrets = [...(api_key === undefined ? [] : ['api_key']), ...named.map(([name]) => `headers.${name}`)]
         return { list, entry, secrets, announced: [] }
       })
@@ -177,6 +185,28 @@ describe('the export', () => {
       expect(plain(fromFile.config), `seed ${seed}`).toEqual(plain(loaded(entries).config))
       expect(fromFile.owners.get(`model ${entries.find(({ kind }) => kind === 'model')!.name}`)).toMatch(/managed.yaml/)
     }
+  })
+})
+
+describe('the variables of an export', () => {
+  const acme = (id: string, ...secrets: string[]) => ({
+    ...{ list: 'upstreams' as const, entry: upstream(id).entry, secrets, announced: [] },
+  })
+
+  it('are one for each secret, so that no provider is sent the key of another', () => {
+    const yaml = managedYaml([acme('acme-eu', 'api_key', 'headers.x-a', 'headers.x_a'), acme('acme_eu', 'api_key')])
+    const names = [...yaml.matchAll(/: \$\{(\w+)\}/g)].map(([, name]) => name)
+    expect(names).toHaveLength(4)
+    expect(new Set(names).size).toBe(4)
+  })
+
+  it('are none of something else', () => {
+    const yaml = managedYaml([
+      acme('millrace-secret', 'headers.key'),
+      acme('aws', 'headers.secret-access-key'),
+      acme('millrace_server_', 'api_key'),
+    ])
+    expect(yaml).not.toMatch(/MILLRACE_SECRET_KEY|AWS_SECRET_ACCESS_KEY|__/)
   })
 })
 

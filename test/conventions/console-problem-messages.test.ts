@@ -12,7 +12,7 @@ const SHOWN_AS_SENT = [
   ...['webhook_not_found', 'delivery_not_found', 'too_many_webhooks', 'webhook_changed'],
   ...['payment_failed', 'plan_bought'],
   ...['conversation_not_found', 'conversations_full', 'conversations_off'],
-  ...['owned_by_file', 'managed_not_found', 'managed_invalid', 'managed_too_many'],
+  ...['owned_by_file', 'managed_not_found', 'managed_invalid', 'managed_too_many', 'plan_in_use'],
 ]
 
 /** `confirm_password` opens a dialog; the code refusals are shown at their field (`messages/en/wallet.ts`), `password_off` at the sign-in. */

@@ -58,7 +58,7 @@ export const accounts: Catalogue['accounts'] = {
   subscription: {
     none: 'Kein Tarif. Anfragen mit Builder-Schlüsseln werden mit 402 abgelehnt.',
     ended: 'Der Tarif ist beendet.',
-    notConfigured: 'Dieser Tarif steht nicht mehr in der Konfiguration.',
+    notConfigured: 'Diesen Tarif gibt es nicht mehr.',
     since: 'Seit',
     until: 'Bis',
     assign: 'Tarif zuweisen',
@@ -68,7 +68,7 @@ export const accounts: Catalogue['accounts'] = {
     endText: 'Builder-Schlüssel funktionieren sofort nicht mehr. Der bisherige Verbrauch bleibt erhalten.',
     choose: 'Tarif',
     chooseNone: 'Tarif wählen',
-    noPlans: 'In der Konfiguration stehen keine Tarife.',
+    noPlans: 'Es gibt noch keine Tarife.',
     assigned: 'Tarif zugewiesen',
     over: 'Tarif beendet',
     opensLater: 'Beginnt mit der ersten Anfrage',

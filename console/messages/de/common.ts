@@ -78,7 +78,8 @@ export const problems: Catalogue['problems'] = {
     no_account: 'Du hast auf diesem Server kein Konto und deshalb weder Schlüssel noch Guthaben.',
     role_too_low: 'Deine Rolle erlaubt das nicht. Ein Inhaber kann sie ändern.',
     person_changed: 'Rollen wurden gerade geändert. Nichts wurde gespeichert: Lade die Seite neu.',
-    managed_outdated: 'Inzwischen wurde etwas geändert. Nichts wurde gespeichert: Lade die Seite neu.',
+    managed_outdated:
+      'Inzwischen hat jemand etwas geändert, daher wurde nichts gespeichert. Speichere noch einmal, wenn deine Änderung noch gilt.',
     managed_key_needed:
       'Die Adresse ändert sich, deshalb bleiben die gespeicherten Geheimnisse nicht. Gib den Schlüssel noch einmal ein.',
     last_owner: 'Mache zuerst eine andere Person zum Inhaber.',

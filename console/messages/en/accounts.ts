@@ -56,7 +56,7 @@ export const accounts = {
   subscription: {
     none: 'No plan. Requests with builder keys fail with 402.',
     ended: 'The plan has ended.',
-    notConfigured: 'This plan is no longer in the configuration.',
+    notConfigured: 'This plan no longer exists.',
     since: 'Since',
     until: 'Until',
     assign: 'Assign plan',
@@ -66,7 +66,7 @@ export const accounts = {
     endText: 'Builder keys stop working immediately. Recorded usage is kept.',
     choose: 'Plan',
     chooseNone: 'Choose a plan',
-    noPlans: 'The configuration defines no plans.',
+    noPlans: 'There are no plans yet.',
     assigned: 'Plan assigned',
     over: 'Plan ended',
     opensLater: 'Starts with the first request',

@@ -77,7 +77,7 @@ export const problems = {
     no_account: 'You have no account on this server, so you have no keys or wallet of your own.',
     role_too_low: 'Your role does not allow this. An owner can change it.',
     person_changed: 'Roles were just changed. Nothing was saved: reload the page.',
-    managed_outdated: 'Someone else made a change meanwhile. Nothing was saved: reload the page.',
+    managed_outdated: 'Someone else made a change meanwhile, so nothing was saved. Save again if yours still holds.',
     managed_key_needed: 'The address changes, so the stored secrets are not kept. Enter the key again.',
     last_owner: 'Make another person an owner first.',
     account_suspended: 'This account is suspended. You can view it but not change it.',

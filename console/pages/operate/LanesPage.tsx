@@ -1,10 +1,11 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { CircleCheck, SearchX, Waypoints } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
 import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useLanes } from '../../queries/operate.ts'
 import { useLaneCalls } from '../../queries/reports.ts'
+import { buttonClass } from '../../ui/Button.tsx'
 import { type Column, DataTable, Paired } from '../../ui/DataTable.tsx'
 import { choicesOf, SearchInput, Segmented } from '../../ui/inputs.tsx'
 import { Badge, Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
@@ -74,7 +75,16 @@ function Models({ all, shown, calls, asOf, searching }: ModelsProps) {
   return (
     <Panel>
       {all.length === 0 ? (
-        <Empty icon={Waypoints} title={lanes.none} text={lanes.noneText} />
+        <Empty
+          icon={Waypoints}
+          title={lanes.none}
+          text={lanes.noneText}
+          action={
+            <Link to="/operate/managed" search={{ add: 'upstream' }} className={buttonClass('primary')}>
+              {lanes.add}
+            </Link>
+          }
+        />
       ) : searching ? (
         <Empty icon={SearchX} title={lanes.noneFound} text={lanes.noneFoundText} />
       ) : (

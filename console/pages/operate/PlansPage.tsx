@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { CreditCard } from 'lucide-react'
+import { CreditCard, Plus } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { usePlans } from '../../queries/operate.ts'
+import { buttonClass } from '../../ui/Button.tsx'
 import { Badge, Empty, Facts, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { Money } from '../../ui/values.tsx'
@@ -13,9 +14,15 @@ export function PlansPage() {
   const { shell } = useMessages()
   const { plans } = useMessages().operator
   const query = usePlans()
+  const add = (
+    <Link to="/operate/managed" search={{ add: 'plan' }} className={buttonClass('primary')}>
+      <Plus aria-hidden="true" />
+      {plans.add}
+    </Link>
+  )
   return (
     <Page>
-      <PageHeader title={shell.pageTitles.plans} about={plans.about} />
+      <PageHeader title={shell.pageTitles.plans} about={plans.about} actions={add} />
       {query.data === undefined || query.data.items.length === 0 ? (
         <Panel>
           <QueryView query={query}>

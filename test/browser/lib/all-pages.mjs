@@ -30,6 +30,7 @@ export const allPages = ({ request, key, account, team, person }) => [
     '/operate/payments',
     '/operate/plans',
     '/operate/managed',
+    ...['upstream', 'model', 'plan'].map((kind) => `/operate/managed?add=${kind}`),
     '/operate/lanes',
     '/operate/requests',
     `/operate/requests/${request}`,

@@ -106,6 +106,12 @@ describe('an operator without a shell', () => {
     const texts = [saved, await ask('GET /managed'), await ask('GET /managed.yaml'), await ask('GET /audit')]
     const { items } = saved.json as { items: { name: string; secrets: string[] }[] }
     expect(items.find(({ name }) => name === 'acme')?.secrets).toEqual(['api_key', 'headers.x-org'])
+    texts.push(await ask('GET /managed/history', { query: { kind: 'upstream', name: 'acme' } }))
+    // Also of a change that is refused, whose problem is beside the secret or in it.
+    for (const wrong of [{ api_key: 'sk not-to-be-seen' }, { headers: { 'x-org': 'not-to-be-seen\n' } }, { wire: 'x' }])
+      texts.push(
+        await ask('POST /managed', { body: { upstreams: [{ ...acme, api_key: 'sk-not-to-be-seen', ...wrong }] } }),
+      )
     for (const { text } of texts) expect(text).not.toMatch(/not-to-be-seen/)
     expect(texts[2]!.text).toMatch(/api_key: \$\{ACME_API_KEY\}/)
     const rows = await server().app.operations.files.ledger.all('SELECT * FROM managed_entries WHERE row > 0', [])

@@ -70,7 +70,10 @@ describe('a provider that is not saved', () => {
     expect(json.models).toEqual([
       {
         id: 'gpt-5',
-        proposal: expect.objectContaining({ id: 'gpt-5', price: expect.objectContaining({ input: '1.25' }) }),
+        proposal: expect.objectContaining({
+          ...{ id: 'gpt-5', price: expect.objectContaining({ input: '1.25' }) },
+          lanes: [expect.objectContaining({ cost: expect.objectContaining({ input: '1.25' }) })],
+        }),
       },
       { id: 'own-model', proposal: null },
     ])

@@ -1,38 +1,71 @@
-import { Download, Plus, Waypoints } from 'lucide-react'
-import { useState } from 'react'
-import type { AnswerOf } from '../../../../src/contract/console-api.ts'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Download, Ellipsis, History, Pencil, Plus, Tag, Trash2, Waypoints } from 'lucide-react'
+import { Suspense, useState } from 'react'
+import { lazyPart } from '../../../lib/lazy-part.ts'
 import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
-import { useApiMutation, useDownload } from '../../../queries/mutations.ts'
+import { useDownload } from '../../../queries/mutations.ts'
 import { useManaged } from '../../../queries/operate.ts'
-import { Button } from '../../../ui/Button.tsx'
+import { Button, IconButton } from '../../../ui/Button.tsx'
 import { type Column, DataTable } from '../../../ui/DataTable.tsx'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { Badge, Empty, Page, PageHeader, Panel } from '../../../ui/layout.tsx'
+import { Menu, MenuItem } from '../../../ui/Menu.tsx'
 import { QueryView } from '../../../ui/QueryView.tsx'
-import { AddProviderDialog } from './AddProviderDialog.tsx'
-import { PriceDialog } from './PriceDialog.tsx'
+import { type EntryDialogProps, type Item, priceText, useManagedChange } from './managed-entry.ts'
 
-type Item = AnswerOf<'GET /operate/managed'>['items'][number]
+const DIALOGS = {
+  upstream: lazyPart(async () => (await import('./ProviderDialog.tsx')).ProviderDialog),
+  model: lazyPart(async () => (await import('./ModelDialog.tsx')).ModelDialog),
+  plan: lazyPart(async () => (await import('./PlanDialog.tsx')).PlanDialog),
+} as const
+const HistoryDialog = lazyPart(async () => (await import('./HistoryDialog.tsx')).HistoryDialog)
+const PriceDialog = lazyPart(async () => (await import('./PriceDialog.tsx')).PriceDialog)
+
+const KINDS = ['upstream', 'model', 'plan'] as const
+
+/** `item`: of the list; without one, a new entry. */
+type Opened =
+  | { readonly what: 'entry'; readonly kind: Item['kind']; readonly item?: Item }
+  | { readonly what: 'price'; readonly item: Item }
+  | { readonly what: 'history'; readonly item: Item }
+  | { readonly what: 'retire'; readonly item: Item }
+
+/** `?add=plan` opens the form of a new entry. */
+function useOpened() {
+  const navigate = useNavigate()
+  const { add } = useSearch({ strict: false }) as { add?: string }
+  const asked = KINDS.find((kind) => kind === add)
+  const [opened, setOpened] = useState<Opened | undefined>(asked && { what: 'entry', kind: asked })
+  const close = () => {
+    setOpened(undefined)
+    // The closing dialog still blocks navigation, and this navigation stays on the page.
+    if (add !== undefined) void navigate({ to: '/operate/managed', search: {}, replace: true, ignoreBlocker: true })
+  }
+  return { opened, open: setOpened, close }
+}
 
 export function ManagedPage() {
   const { shell, managed } = useMessages()
   const query = useManaged()
-  const [adding, setAdding] = useState(false)
-  const [priced, setPriced] = useState<Item>()
-  const [retired, setRetired] = useState<Item>()
+  const { opened, open, close } = useOpened()
   const download = useDownload('GET /operate/managed.yaml')
-  const columns = useColumns({ onPrice: setPriced, onRetire: setRetired })
+  const columns = useColumns(open)
+  const add = (kind: Item['kind'], label: string, tone: 'primary' | 'plain' = 'plain') => (
+    <Button tone={tone} onClick={() => open({ what: 'entry', kind })}>
+      <Plus aria-hidden="true" />
+      {label}
+    </Button>
+  )
   const actions = (
     <>
       <Button onClick={() => download.mutate({})} busy={download.isPending}>
         <Download aria-hidden="true" />
         {managed.export}
       </Button>
-      <Button tone="primary" onClick={() => setAdding(true)}>
-        <Plus aria-hidden="true" />
-        {managed.add}
-      </Button>
+      {add('plan', managed.addPlan)}
+      {add('model', managed.addModel)}
+      {add('upstream', managed.add, 'primary')}
     </>
   )
   return (
@@ -62,19 +95,28 @@ export function ManagedPage() {
           )}
         </QueryView>
       </Panel>
-      {adding && <AddProviderDialog onClose={() => setAdding(false)} />}
-      {priced !== undefined && <PriceDialog item={priced} onClose={() => setPriced(undefined)} />}
-      {retired !== undefined && <RetireDialog item={retired} onClose={() => setRetired(undefined)} />}
+      {opened !== undefined && query.data !== undefined && (
+        <Suspense fallback={null}>
+          <OpenDialog opened={opened} items={query.data.items} onClose={close} />
+        </Suspense>
+      )}
     </Page>
   )
 }
 
-interface RowActions {
-  readonly onPrice: (item: Item) => void
-  readonly onRetire: (item: Item) => void
+interface OpenDialogProps extends Pick<EntryDialogProps, 'items' | 'onClose'> {
+  readonly opened: Opened
 }
 
-function useColumns({ onPrice, onRetire }: RowActions): readonly Column<Item>[] {
+function OpenDialog({ opened, items, onClose }: OpenDialogProps) {
+  if (opened.what === 'price') return <PriceDialog item={opened.item} onClose={onClose} />
+  if (opened.what === 'history') return <HistoryDialog item={opened.item} onClose={onClose} />
+  if (opened.what === 'retire') return <RetireDialog item={opened.item} onClose={onClose} />
+  const EntryDialog = DIALOGS[opened.kind]
+  return <EntryDialog item={opened.item} items={items} onClose={onClose} />
+}
+
+function useColumns(open: (opened: Opened) => void): readonly Column<Item>[] {
   const { managed } = useMessages()
   const formats = useFormats()
   const { columns } = managed
@@ -95,7 +137,7 @@ function useColumns({ onPrice, onRetire }: RowActions): readonly Column<Item>[] 
       id: 'price',
       header: columns.price,
       align: 'end',
-      cell: ({ entry }) => <span className="figures">{priceText(entry)}</span>,
+      cell: ({ entry }) => priceText(entry?.price),
     },
     {
       id: 'next',
@@ -120,42 +162,46 @@ function useColumns({ onPrice, onRetire }: RowActions): readonly Column<Item>[] 
       quiet: true,
       align: 'end',
       narrow: 'corner',
-      cell: (item) =>
-        item.entry === null ? null : (
-          <span className="inline-flex gap-2">
-            {item.kind === 'model' && item.file === null && (
-              <Button aria-label={managed.priceOf(item.name)} onClick={() => onPrice(item)}>
-                {managed.price}
-              </Button>
-            )}
-            <Button aria-label={managed.retireOf(item.name)} onClick={() => onRetire(item)}>
-              {managed.retire}
-            </Button>
-          </span>
-        ),
+      cell: (item) => (item.entry === null ? null : <RowMenu item={item} open={open} />),
     },
   ]
 }
 
-function priceText(entry: Item['entry']): string {
-  const price = entry?.price
-  if (typeof price !== 'object' || price === null) return ''
-  const { input, output } = price as { readonly input?: unknown; readonly output?: unknown }
-  return `${String(input)} / ${String(output)}`
+function RowMenu({ item, open }: { item: Item; open: (opened: Opened) => void }) {
+  const { managed } = useMessages()
+  const isOwn = item.file === null
+  // The demo has nothing to change.
+  const isEditable = isOwn && (item.kind !== 'upstream' || item.entry?.base_url !== undefined)
+  return (
+    <Menu trigger={<IconButton icon={Ellipsis} label={managed.actionsFor(item.name)} />}>
+      {isEditable && (
+        <MenuItem icon={Pencil} onPick={() => open({ what: 'entry', kind: item.kind, item })}>
+          {managed.edit}
+        </MenuItem>
+      )}
+      {item.kind === 'model' && isOwn && (
+        <MenuItem icon={Tag} onPick={() => open({ what: 'price', item })}>
+          {managed.price}
+        </MenuItem>
+      )}
+      <MenuItem icon={History} onPick={() => open({ what: 'history', item })}>
+        {managed.history.open}
+      </MenuItem>
+      <MenuItem icon={Trash2} tone="danger" onPick={() => open({ what: 'retire', item })}>
+        {managed.retire}
+      </MenuItem>
+    </Menu>
+  )
 }
 
 function RetireDialog({ item: { kind, name }, onClose }: { item: Item; onClose: () => void }) {
   const { managed } = useMessages()
-  const retire = useApiMutation('POST /operate/managed', {
-    done: managed.retired,
-    onDone: onClose,
-    problem: 'shown-here',
-  })
+  const { mutation, send } = useManagedChange({ done: managed.retired, onDone: onClose })
   return (
     <Dialog title={managed.retireOf(name)} open onClose={onClose}>
-      <Form onSend={() => retire.mutate({ body: { retire: [{ kind, name }] } })}>
+      <Form onSend={() => send({ retire: [{ kind, name }] })}>
         <p className="text-soft">{managed.retireText}</p>
-        <FormEnd mutation={retire} go={managed.retire} onCancel={onClose} />
+        <FormEnd mutation={mutation} go={managed.retire} onCancel={onClose} />
       </Form>
     </Dialog>
   )

@@ -8,41 +8,39 @@ import { Dialog } from '../../../ui/Dialog.tsx'
 import { Form, FormEnd, TextField } from '../../../ui/Form.tsx'
 import { ProblemNote } from '../../../ui/QueryView.tsx'
 import { Money } from '../../../ui/values.tsx'
+import { type Item, priceText, shapeOf, textOf, useManagedChange } from './managed-entry.ts'
 
-type Item = AnswerOf<'GET /operate/managed'>['items'][number]
 type Preview = AnswerOf<'POST /operate/managed/preview'>
 
 const CLASSES = ['input', 'cached_input', 'cache_write', 'output'] as const
 
-const textOf = (price: Item['entry'], name: string): string => {
-  const value = price?.[name]
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-}
-
 /** A new price of a model, at once or for a date, with who would have paid what. */
-export function PriceDialog({ item: { name, entry }, onClose }: { item: Item; onClose: () => void }) {
+export function PriceDialog({ item: { name, entry, prices }, onClose }: { item: Item; onClose: () => void }) {
   const { managed } = useMessages()
-  const old = (entry?.price ?? {}) as NonNullable<Item['entry']>
+  const old = shapeOf(entry?.price)
   const [texts, setTexts] = useState(
     () =>
-      Object.fromEntries(CLASSES.map((each) => [each, textOf(old, each)])) as Record<(typeof CLASSES)[number], string>,
+      Object.fromEntries(CLASSES.map((each) => [each, textOf(old[each])])) as Record<(typeof CLASSES)[number], string>,
   )
   const [day, setDay] = useState('')
-  const save = useApiMutation('POST /operate/managed', {
-    done: managed.priceSaved,
-    onDone: onClose,
-    problem: 'shown-here',
-  })
+  const save = useManagedChange({ done: managed.priceSaved, onDone: onClose })
+  const callOff = useManagedChange({ done: managed.calledOff, onDone: onClose })
   const preview = useApiMutation('POST /operate/managed/preview', { problem: 'shown-here' })
   // Tiers and prices per request stay as they are.
   const price = {
     ...Object.fromEntries(Object.entries(old).filter(([key]) => !CLASSES.some((each) => each === key))),
     ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text.trim() !== '')),
   }
-  const send = () => save.mutate({ body: { prices: [{ model: name, price, ...(day !== '' && { from: day }) }] } })
+  const send = () => save.send({ prices: [{ model: name, price, ...(day !== '' && { from: day }) }] })
   return (
     <Dialog title={managed.priceOf(name)} open onClose={onClose} width="wide">
       <Form onSend={send}>
+        {prices.length > 0 && (
+          <Announced
+            prices={prices}
+            onCallOff={(from) => callOff.send({ prices: [{ model: name, price: null, from }] })}
+          />
+        )}
         <p className="text-sm text-soft">{managed.priceUnit}</p>
         <div className="grid grid-cols-2 gap-3">
           {CLASSES.map((each) => (
@@ -58,14 +56,40 @@ export function PriceDialog({ item: { name, entry }, onClose }: { item: Item; on
           ))}
           <TextField label={managed.from} hint={managed.fromHint} optional type="date" value={day} onText={setDay} />
         </div>
-        <Button onClick={() => preview.mutate({ body: { model: name, price } })} busy={preview.isPending}>
-          {managed.preview}
-        </Button>
+        <div>
+          <Button onClick={() => preview.mutate({ body: { model: name, price } })} busy={preview.isPending}>
+            {managed.preview}
+          </Button>
+        </div>
         {preview.error !== null && <ProblemNote error={preview.error} />}
         {preview.data !== undefined && <PreviewTable preview={preview.data} />}
-        <FormEnd mutation={save} go={managed.savePrice} onCancel={onClose} />
+        <FormEnd
+          mutation={callOff.mutation.error === null ? save.mutation : callOff.mutation}
+          go={managed.savePrice}
+          onCancel={onClose}
+        />
       </Form>
     </Dialog>
+  )
+}
+
+interface AnnouncedProps {
+  readonly prices: Item['prices']
+  readonly onCallOff: (from: string) => void
+}
+
+function Announced({ prices, onCallOff }: AnnouncedProps) {
+  const { managed } = useMessages()
+  const formats = useFormats()
+  return (
+    <ul aria-label={managed.announced} className="grid gap-2 rounded-lg border border-line p-3 text-sm">
+      {prices.map(({ from, price }) => (
+        <li key={from} className="flex flex-wrap items-center justify-between gap-2">
+          <span title={formats.utc(from)}>{managed.announcedFrom(formats.time(from), priceText(price))}</span>
+          <Button onClick={() => onCallOff(from)}>{managed.callOff}</Button>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -61,7 +61,7 @@ async function takePictures(folder) {
   const { items } = await (
     await page.request.get(`${origin}/console/api/requests?model=deep-thinker&outcome=ok`)
   ).json()
-  const paths = { overview: '/', usage: '/usage?by=person', request: `/requests/${items[0].id}` }
+  const paths = { overview: '/', usage: '/usage', request: `/requests/${items[0].id}` }
   for (const [name, path] of Object.entries(paths)) {
     await page.goto(`${origin}/console${path}`, { waitUntil: 'networkidle' })
     await page.locator('main h1').waitFor()

@@ -25,6 +25,8 @@ export async function worksAndResumes(scene, lane) {
   check(worked.stdout.includes(WORDS.stageContext), 'has run the command')
   const written = readIfThere(join(codex.workspace, WORDS.file))
   check(written === `${WORDS.patched}\n`, `has patched the file: ${written.trim()}`)
+  const { credits } = codex.rateLimits() ?? {}
+  check(Number(credits?.balance) > 0 && credits.unlimited === false, `reads its balance (${credits?.balance})`)
   const resumed = await codex.resume('What was it?')
   const again = resumed.code === 0 && resumed.stdout.includes(`${WORDS.done} after 2 outputs`)
   check(again, `resumes with all that was before ${resumed.failed ?? ''}`)

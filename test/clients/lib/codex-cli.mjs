@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -63,9 +63,21 @@ export function openCodex({ binary, baseUrl, key, model, provider = [], settings
     workspace,
     sendTurn: (prompt, withinMs = CODEX_MS_MAX) => run([...always, prompt], withinMs),
     resume: (prompt, withinMs = CODEX_MS_MAX) => run(['resume', '--last', ...always, prompt], withinMs),
+    /** What it has last read of its limits. */
+    rateLimits: () => lastOf(readSessions(join(home, '.codex', 'sessions')), 'rate_limits'),
     close: () => rmSync(place, { recursive: true, force: true }),
   }
 }
+
+function readSessions(folder) {
+  const files = existsSync(folder) ? readdirSync(folder, { withFileTypes: true, recursive: true }) : []
+  return files
+    .filter((entry) => entry.isFile())
+    .flatMap(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8').split('\n'))
+    .flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+}
+
+const lastOf = (records, name) => records.findLast(({ payload }) => payload?.[name])?.payload[name]
 
 /** What its user sees: the words of the model, and the errors. */
 function readEvents(stdout) {

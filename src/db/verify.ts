@@ -243,25 +243,39 @@ export interface CountedCap {
   readonly to: number
 }
 
-/** The charges of each spend cap, in their order. */
+/** Of a mark on a receipt: what no other cap of the account has. Marks of keys do not name their key. */
+const NAMED = `CASE WHEN instr(marked.value, ':') > 0 THEN marked.value ELSE receipts.key || ':' || marked.value END`
+
+/** The charges of each spend cap, in their order. Caps are found by the marks of each receipt, because there may be thousands. */
 export async function sumChargesOfCaps(
   db: LedgerDb,
   slice: MovementSlice,
   caps: readonly CountedCap[],
 ): Promise<readonly bigint[]> {
-  const asked = JSON.stringify(caps.map(({ key, mark, firstReceipt, from, to }) => [key, mark, firstReceipt, from, to]))
+  const asked = caps.map(({ key, mark, firstReceipt, from, to }) => [
+    key === null ? mark : `${key}:${mark}`,
+    ...[firstReceipt, from, to],
+  ])
   const ofKind = (kind: KeyKind) => sql`
-    SELECT counted.place, ${sql.raw(highAndLow(spentUnder('counted.mark')))} FROM receipts JOIN (
-        SELECT key AS place, value ->> 0 AS key, value ->> 1 AS mark, value ->> 2 AS first, value ->> 3 AS after, value ->> 4 AS last
-          FROM json_each(${asked})) AS counted
-      ON (counted.key IS NULL OR counted.key = receipts.key) AND receipts.row >= counted.first
+    SELECT counted.place, ${sql.raw(highAndLow(spentUnder('marked.value')))} FROM receipts
+      CROSS JOIN json_each('["' || replace(receipts.caps, ' ', '","') || '"]') AS marked
+      CROSS JOIN counted ON counted.name = ${sql.raw(NAMED)} AND receipts.row >= counted.first
         AND movement > counted.after AND movement <= counted.last
-        AND instr(' ' || receipts.caps || ' ', ' ' || counted.mark || ' ') > 0
       WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL GROUP BY 1`
   const sums = caps.map(() => 0n)
-  const query = sql<HighAndLow & { place: number }>`${unionOfKinds(ofKind)}`
+  const query = sql<HighAndLow & { place: number }>`
+    WITH counted AS MATERIALIZED (
+      SELECT key AS place, value ->> 0 AS name, value ->> 1 AS first, value ->> 2 AS after, value ->> 3 AS last
+        FROM json_each(${JSON.stringify(asked)}))
+    ${unionOfKinds(ofKind)}`
   for (const row of await listRows(db, query)) sums[row.place]! += exactSum(row)
   return sums
+}
+
+/** When the request of a receipt was admitted. */
+export async function findOpeningOf(db: LedgerDb, receipt: number): Promise<number | undefined> {
+  const [row] = await listRows(db, sql<{ at: number }>`SELECT opened_at AS at FROM receipts WHERE row = ${receipt}`)
+  return row?.at
 }
 
 /** Up to `limit` rows after `after`, up to and including `to`. */

@@ -12,6 +12,7 @@ import {
   checkWindows,
   exactSum,
   findLedgerEnd,
+  findOpeningOf,
   findProof,
   listKeysUnderCaps,
   RECEIPT_RULE_NAMES,
@@ -336,12 +337,18 @@ const SUMS_AT_ONCE = 100
 async function rangesOf({ db }: PeriodProof, counters: readonly CheckedPeriod[]): Promise<readonly AddedCap[]> {
   const starts = new Map<number, number>()
   const added: AddedCap[] = []
+  // A period without a beginning, as a run has, begins with its first receipt: else each new one would need the whole history.
+  const unproved = counters.filter(({ after, period_start }) => after === 0 && period_start === 0)
+  const firsts = unproved.map(({ first_receipt }) => first_receipt!)
+  const first = firsts.reduce((least, row) => Math.min(least, row), Number.POSITIVE_INFINITY)
+  const opened = firsts.length === 0 ? undefined : await findOpeningOf(db, first)
   for (const counter of counters) {
     const { account, subject, after, last, period_start, first_receipt, proved_nano } = counter
-    let from = after > 0 ? after : starts.get(period_start)
+    const start = period_start === 0 ? (opened ?? 0) : period_start
+    let from = after > 0 ? after : starts.get(start)
     if (from === undefined) {
-      from = await findMovementAt(db, account, { last, at: period_start - 1, otherwise: 0 })
-      starts.set(period_start, from)
+      from = await findMovementAt(db, account, { last, at: start - 1, otherwise: 0 })
+      starts.set(start, from)
     }
     const { key, mark } = readCapSubject(subject)
     added.push({

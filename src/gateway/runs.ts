@@ -5,11 +5,13 @@ import { createLruMap } from '../lib/collections.ts'
 import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
-import { type Problem, problem } from '../model/problem.ts'
+import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import { capsOfRun, RUN_KEPT_MS, type Run, type RunTerms } from '../model/run.ts'
 
 /** Runs whose terms are in memory. They never change, so they are never stale. */
 const KNOWN_MAX = 20_000
+/** A run is stored before its first request is admitted, so that requests which are refused could fill the database. */
+const BEGUN_A_MINUTE = 600
 /** Each run around a request is one more counter that its hold is placed on. */
 const DEPTH_MAX = 8
 const DAY_MS = 86_400_000
@@ -39,6 +41,16 @@ interface KnownRun extends Run {
 export function createRuns({ db, file, now }: RunServices): Runs {
   const known = createLruMap<string, KnownRun>(KNOWN_MAX)
 
+  /** How many runs an account has begun here in the minute that runs. */
+  const begun = createLruMap<AccountRow, { minute: number; count: number }>(KNOWN_MAX)
+  const mayBegin = (account: AccountRow, at: number): boolean => {
+    const minute = Math.floor(at / 60_000)
+    const known = begun.get(account)
+    if (known?.minute !== minute) begun.set(account, { minute, count: 1 })
+    else known.count += 1
+    return known?.minute !== minute || known.count <= BEGUN_A_MINUTE
+  }
+
   /** With the runs around it. */
   const load = async (stored: StoredRun): Promise<KnownRun> => {
     const amounts = { total: stored.max_nano, requests: big(stored.max_requests), tokens: big(stored.max_tokens) }
@@ -64,16 +76,21 @@ export function createRuns({ db, file, now }: RunServices): Runs {
 
   const begin = async (account: AccountRow, terms: RunTerms): Promise<StoredRun | Problem> => {
     let parent: StoredRun | undefined
+    let outer: KnownRun | undefined
     if (terms.parent !== undefined) {
       parent = await findRun(db, account, terms.parent)
       const message = `No run of this account has the id ${JSON.stringify(terms.parent)}. Send the first request of a run before those of the runs inside it.`
       if (parent === undefined) return wrong(message)
-      if ((await load(parent)).ids.length >= DEPTH_MAX)
+      outer = await load(parent)
+      if (outer.ids.length >= DEPTH_MAX)
         return wrong(`Runs may be ${DEPTH_MAX} deep. Give this one a parent further out.`)
     }
     const opened = now()
     const { ends } = terms
     const wanted = ends === undefined ? opened + LIVES_MS : 'at' in ends ? ends.at : opened + ends.afterMs
+    const endsAt = Math.min(wanted, outer?.endsAt ?? wanted)
+    if (endsAt <= opened) return ended({ id: terms.id, endsAt })
+    if (!mayBegin(account, opened)) return tooMany()
     const run = {
       ...{ account, id: terms.id, parent: parent?.row ?? null, amounts: terms.amounts, opened_at: opened },
       ends_at: Math.min(wanted, opened + LIVES_MS_MAX),
@@ -125,7 +142,16 @@ function differenceOf({ id, parent, amounts }: KnownRun, terms: RunTerms): Probl
   )
 }
 
-const ended = ({ id, endsAt }: Run): Problem =>
+const tooMany = (): Problem =>
+  retryableProblem(
+    'rate_limit_exceeded',
+    `An account may begin ${BEGUN_A_MINUTE} runs a minute. Let requests share one.`,
+    {
+      retryAfterSeconds: 60,
+    },
+  )
+
+const ended = ({ id, endsAt }: Pick<Run, 'id' | 'endsAt'>): Problem =>
   problem(
     'run_budget_exceeded',
     `The run ${JSON.stringify(id)} ended at ${new Date(endsAt).toISOString()}. Begin a new run.`,

@@ -38,6 +38,11 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     why: 'one page of an audit, which has a bound',
   },
   {
+    step: /^SEARCH counted USING AUTOMATIC COVERING INDEX/,
+    of: /WITH counted AS MATERIALIZED/,
+    why: 'the caps that an audit asks for, which have a bound',
+  },
+  {
     step: /^SCAN ended$/,
     of: /receipt_tags CROSS JOIN receipts/,
     why: 'the requests of one run, each found in an index',

@@ -7,7 +7,7 @@ import type { Networks } from '../../lib/network.ts'
 import type { Caller } from '../../model/caller.ts'
 import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, problem, refused } from '../../model/problem.ts'
-import { type Run, readRun } from '../../model/run.ts'
+import { type RunTerms, readRun } from '../../model/run.ts'
 import { readTags, withRunTag } from '../../model/tags.ts'
 import { authenticate, refuseAddress } from '../auth.ts'
 import { hasDisconnected, LARGE_BYTES, parseBody, type ReceivedBody, readBody, yieldToEventLoop } from '../body.ts'
@@ -48,10 +48,6 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     edge.metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
     return refuseBeforeAdmission(context, caller, early)
   }
-  // A request that is refused above begins no run.
-  const opened = readTerms && (await edge.gateway.services.runs.open(caller.account, readTerms.terms))
-  if (opened?.kind === 'refused') return refuseBeforeAdmission(context, caller, opened.problem)
-
   const acquired = edge.limiter.acquire(context)
   const entry = acquired instanceof Promise ? await acquired : acquired
   if (entry.kind === 'refused') return refuseBeforeAdmission(context, caller, entry.problem)
@@ -67,9 +63,7 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     if (received.kind === 'refused') return refuseBeforeAdmission(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
     if (received.bytes.length > LARGE_BYTES) await yieldToEventLoop()
-    const run = opened?.run
-    const tags = run === undefined ? read?.tags : withRunTag(read?.tags, run.id)
-    const sent = { endpoint, caller, received, slot, tags, run }
+    const sent = { endpoint, caller, received, slot, tags: read?.tags, terms: readTerms?.terms }
     if (named === undefined) await serve(context, sent)
     else await serveIdempotent(context, sent, named.key)
   } finally {
@@ -95,7 +89,8 @@ interface SentBytes {
   readonly received: Extract<ReceivedBody, { kind: 'received' }>
   readonly slot: Slot
   readonly tags: string | undefined
-  readonly run: Run | undefined
+  /** Of the run that it names. */
+  readonly terms: RunTerms | undefined
 }
 
 const headerProblem = (param: string, message: string): Problem => problem('invalid_value', message, { param })
@@ -130,9 +125,14 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
 async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<void> {
   const { edge, requestId, startedAt, log, trace } = context
   const { gateway, turnCounts } = edge
-  const { caller, slot, tags, run } = sent
+  const { caller, slot, terms } = sent
   const read = await parseTurn(context, sent)
   if (read.kind === 'refused') return refuseBeforeAdmission(context, caller, read.problem)
+  // A request that is refused above begins no run.
+  const opened = terms && (await gateway.services.runs.open(caller.account, terms))
+  if (opened?.kind === 'refused') return refuseBeforeAdmission(context, caller, opened.problem)
+  const run = opened?.run
+  const tags = run === undefined ? sent.tags : withRunTag(sent.tags, run.id)
 
   const { request } = read
   const sink = new ClientSink(context, request.delivery)

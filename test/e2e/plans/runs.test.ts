@@ -157,6 +157,36 @@ describe('x-millrace-run', () => {
     expect((await account.wallet()).balance).toBe(nanoOf('9.98'))
   })
 
+  it('is not begun by a request that is refused, and not without end', async () => {
+    const account = await openAccount(server())
+    const runs = async () => {
+      const of = server().app.operations.db.selectFrom('runs').innerJoin('accounts', 'accounts.row', 'runs.account')
+      return (await of.select('runs.id').where('accounts.id', '=', account.id).execute()).map(({ id }) => id)
+    }
+    const bad = { headers: { 'x-millrace-run': 'bad; ends=90d' } }
+    expect((await chat(server(), account, { model: 'paid', messages: 'no list' }, bad)).status).toBe(400)
+    expectProblem(await ask(account, 'late; ends=2000-01-01T00:00:00Z', 1), 'run_budget_exceeded', {
+      message: /ended at 2000/,
+    })
+    expect(await runs()).toEqual([])
+    expect((await ask(account, 'outer; ends=1h', 1)).status).toBe(200)
+    server().advance(2 * HOUR_MS)
+    expectProblem(await ask(account, 'inner; parent=outer', 1), 'run_budget_exceeded')
+    expect(await runs()).toEqual(['outer'])
+    const codes = new Map<string, number>()
+    for (let at = 0; at < 620; at += 31)
+      for (const { status, json } of await Promise.all(
+        Array.from({ length: 31 }, (_, more) =>
+          chat(server(), account, { model: 'nowhere' }, { headers: { 'x-millrace-run': `r${at + more}` } }),
+        ),
+      )) {
+        const code = `${status} ${json.error?.code}`
+        codes.set(code, (codes.get(code) ?? 0) + 1)
+      }
+    expect(Object.fromEntries(codes)).toEqual({ '404 model_not_found': 600, '429 rate_limit_exceeded': 20 })
+    expect(await runs()).toHaveLength(601)
+  })
+
   it('is never exceeded by children that ask at once', async () => {
     const account = await openAccount(server())
     const keys = await Promise.all(Array.from({ length: 5 }, () => account.createKey()))

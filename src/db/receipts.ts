@@ -96,14 +96,18 @@ export async function listClosedRequests(
   account: number,
   { from, before, limit, filter }: MovementRange & { readonly limit: number; readonly filter: RequestFilter },
 ): Promise<ClosedRequest[]> {
-  const [first, ...others] = kindsOf(filter).map((kind) =>
-    (filter.tag === undefined ? withKeys(db) : taggedWith(db, account, { tag: filter.tag, from, before }))
+  const [first, ...others] = kindsOf(filter).map((kind) => {
+    const ofKind = (
+      filter.tag === undefined ? withKeys(db) : taggedWith(db, account, { tag: filter.tag, from, before })
+    )
       .where('receipts.account', '=', account)
       .where(isOfKind(kind))
       .where('receipts.movement', '>=', from)
       .where('receipts.movement', '<', before)
-      .where((eb) => eb.and(conditionsOf(eb, { ...filter, tag: undefined }))),
-  )
+      .where((eb) => eb.and(conditionsOf(eb, { ...filter, tag: undefined })))
+      .orderBy('receipts.movement', 'desc')
+    return db.selectFrom(ofKind.as('of_kind')).selectAll()
+  })
   const all = others.reduce((query, other) => query.unionAll(other), first!)
   return (await all.orderBy('movement', 'desc').limit(limit).execute()) as ClosedRequest[]
 }

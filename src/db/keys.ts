@@ -116,15 +116,24 @@ export const listKeyNames = (db: LedgerDb, rows: readonly number[]) =>
   )
 
 const OWNERS = { person: sql.raw('people'), team: sql.raw('teams') }
+const OWNER_NAMES = { person: sql.raw('owner.email'), team: sql.raw('owner.name') }
 
 /** The person or the team of each key that has one; people go by their email. */
 export const listOwnersOfKeys = (db: LedgerDb, rows: readonly number[], of: 'person' | 'team') =>
   listRows(
     db,
     sql<{ row: number; id: string; name: string }>`SELECT keys.row AS row, owner.id AS id,
-        ${sql.raw(of === 'person' ? 'owner.email' : 'owner.name')} AS name
+        ${OWNER_NAMES[of]} AS name
       FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN keys ON keys.row = CAST(list.value AS BIGINT)
         JOIN ${OWNERS[of]} AS owner ON owner.row = ${sql.ref(`keys.${of}`)}`,
+  )
+
+/** People or teams by their rows. */
+export const listOwnerNames = (db: LedgerDb, rows: readonly number[], of: 'person' | 'team') =>
+  listRows(
+    db,
+    sql<{ row: number; id: string; name: string }>`SELECT owner.row AS row, owner.id AS id, ${OWNER_NAMES[of]} AS name
+      FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN ${OWNERS[of]} AS owner ON owner.row = CAST(list.value AS BIGINT)`,
   )
 
 /** Whose the live keys of an account are, by their rows. */

@@ -238,7 +238,7 @@ const nextOfKind = (limit: number) => (kind: KeyKind) =>
     ORDER BY movement LIMIT ${limit}) AS next`
 
 const sumsOfKind = (kind: KeyKind) => sql`
-    SELECT sums.*, last.closed_at AS last_at FROM (
+    SELECT sums.*, last.closed_at AS last_at, keys.person AS person, keys.team AS team FROM (
       SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model, tags,
         COUNT(*) AS requests, COUNT(*) FILTER (WHERE outcome <> 'completed') AS failed,
         COALESCE(SUM(uncached_input), 0) AS uncached_input, COALESCE(SUM(cached_input), 0) AS cached_input,
@@ -251,7 +251,8 @@ const sumsOfKind = (kind: KeyKind) => sql`
         AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to
       GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model, tags) AS sums
     CROSS JOIN receipts AS last
-      ON last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement`
+      ON last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement
+    LEFT JOIN keys ON keys.row = sums.key`
 
 /**
  * Sums the next receipts of these accounts after a movement, up to `receiptsOfEach` per account, so that only one row for each key, model and

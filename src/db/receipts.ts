@@ -2,7 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { KeyKind } from '../model/caller.ts'
 import { correctedTime } from './clock.ts'
 import type { ClosedUsage } from './content/usage-totals.ts'
-import { isOfKind, listRows, type PageBefore, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
+import { eachOf, isOfKind, listRows, type PageBefore, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
 import { changeRows, type SqlStore } from './sql-store.ts'
 import type { MovementRange } from './statement.ts'
 import type { LedgerDb, LedgerTables, ReceiptsTable } from './tables.ts'
@@ -247,11 +247,12 @@ const sumsOfKind = (kind: KeyKind) => sql`
         COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'wallet'), 0) AS wallet_nano,
         COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'builder'), 0) AS plan_nano,
         MAX(movement) AS movement
-      FROM bounded CROSS JOIN receipts ON receipts.account = bounded.account
-        AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to
+      FROM bounded CROSS JOIN receipts ON ${eachOf(sql`receipts.account = bounded.account
+        AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to`)}
       GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model, tags) AS sums
-    CROSS JOIN receipts AS last
-      ON last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement
+    CROSS JOIN receipts AS last ON ${eachOf(
+      sql`last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement`,
+    )}
     LEFT JOIN keys ON keys.row = sums.key`
 
 /**

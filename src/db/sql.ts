@@ -39,6 +39,12 @@ export const newestOfKinds = (
 export const newestFirst = (query: RawBuilder<unknown>, name: string) =>
   sql`SELECT * FROM (${query} ORDER BY movement DESC) AS ${sql.raw(name)}`
 
+/**
+ * The condition of a CROSS JOIN that finds a few rows of a large table for each row before it. SQLite joins in this order anyway. On
+ * PostgreSQL it becomes a LATERAL: it does not know how short a list is, and would read the whole table.
+ */
+export const eachOf = (condition: RawBuilder<unknown>) => sql`/*each*/${condition}/*end*/`
+
 /** Runs a query that is written in SQL. */
 export const listRows = async <Row>(db: LedgerDb, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows

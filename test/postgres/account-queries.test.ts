@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { listReceiptsByMovement } from '../../src/db/all-requests.ts'
 import { createStoreDialect } from '../../src/db/kysely-dialect.ts'
 import { openPostgres } from '../../src/db/postgres/open-database.ts'
-import { listClosedRequests } from '../../src/db/receipts.ts'
+import { listClosedRequests, sumClosedReceipts } from '../../src/db/receipts.ts'
+import {
+  sumLaneCalls,
+  sumModelMeasures,
+  sumReceiptLatencies,
+  sumServedReceipts,
+  sumUsageOfReceipts,
+} from '../../src/db/served-receipts.ts'
 import type { SqlStore, SqlValue } from '../../src/db/sql-store.ts'
 import {
   countWalletRequests,
@@ -25,8 +32,8 @@ const READ_MAX = 2 * 1000
 
 /** Requests of a wallet alone, of one account: there is none of a plan to be found. */
 const FILL = `INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
-    output_bound, input_estimate, cached_estimate, opened_at, node, limits, closed_at, outcome, charge_nano, movement, balance_nano)
-  SELECT 'req_' || n, 1, 1, 'wallet', 'settled', 'demo', 1, '{1}', 5, 1, 1, 1, 0, n, 1, '[]', n, 'completed', 1, n, 0
+    output_bound, input_estimate, cached_estimate, opened_at, node, limits, closed_at, outcome, charge_nano, movement, balance_nano, attempts)
+  SELECT 'req_' || n, 1, 1, 'wallet', 'settled', 'demo', 1, '{1}', 5, 1, 1, 1, 0, n, 1, '[]', n, 'completed', 1, n, 0, '[]'
     FROM generate_series(1, ${RECEIPTS}) AS n`
 
 async function fill(database: EmptyDatabase, file: SqlStore): Promise<void> {
@@ -77,7 +84,14 @@ describe.skipIf(!postgres)('queries of an account, on PostgreSQL', () => {
     await findMovementTime(db, 1, before)
     await findMovementAt(db, 1, { last: RECEIPTS, at: 7, otherwise: -1 })
     await countWalletRequests(db, 1, { from: before - 1000, before })
-    expect(queries).toHaveLength(17)
+    await sumClosedReceipts(db, [{ account: 1, after: before - 400 }], 300)
+    const slice = { account: 1, after: before - 400, upTo: before - 100 }
+    await sumUsageOfReceipts(db, slice)
+    await sumServedReceipts(db, [slice])
+    await sumReceiptLatencies(db, [slice])
+    await sumModelMeasures(db, [slice], 1)
+    await sumLaneCalls(db, [slice], 1)
+    expect(queries).toHaveLength(24)
     for (const { sql, parameters } of queries) {
       const [answer] = await node.file.all(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, parameters as SqlValue[])
       const plans = answer!['QUERY PLAN'] as unknown as [{ Plan: PlanNode }]

@@ -149,7 +149,13 @@ function variantsOf({ account, other, busy, request, team, person }) {
     { ...range(366), step: 'day', by: 'model', key: busy },
     { ...range(366), step: 'month', by: 'key', model: 'fast-coder' },
     { ...range(15), step: 'hour', by: 'key' },
-    ...(team ? [{ ...range(366), step: 'day', by: 'key', team }] : []),
+    ...(team
+      ? [
+          { ...range(366), step: 'day', by: 'key', team },
+          { ...range(366), step: 'month', by: 'model', team },
+          { ...range(30), step: 'day', by: 'model', team },
+        ]
+      : []),
   ]
   const served = [range(7), range(30), range(366), lastWeek].map((days) => ({ ...days, step: 'day' }))
   const statement = [

@@ -1,6 +1,13 @@
 import { Kysely, type LogEvent } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { listReceiptsByMovement } from '../../src/db/all-requests.ts'
+import {
+  SERVED_SUMS,
+  sumLatencies,
+  sumServed,
+  sumServedByAccount,
+  sumServedByModel,
+} from '../../src/db/content/served-totals.ts'
 import { createStoreDialect } from '../../src/db/kysely-dialect.ts'
 import { openPostgres } from '../../src/db/postgres/open-database.ts'
 import { listClosedRequests, sumClosedReceipts } from '../../src/db/receipts.ts'
@@ -54,11 +61,19 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Rows of receipts that a plan has read. */
+const LARGE = ['receipts', 'served', 'served_latency']
+
+/** Rows of large tables that a plan has read. */
 const rowsRead = (node: PlanNode): number => {
   const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
   const below = (node.Plans ?? []).reduce((sum, each) => sum + rowsRead(each), 0)
-  return below + (node['Relation Name'] === 'receipts' ? own : 0)
+  return below + (LARGE.includes(node['Relation Name'] ?? '') ? own : 0)
+}
+
+async function expectFewRead(file: SqlStore, sql: string, parameters: readonly SqlValue[]): Promise<void> {
+  const [answer] = await file.all(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, parameters)
+  const plans = answer!['QUERY PLAN'] as unknown as [{ Plan: PlanNode }]
+  expect([sql, rowsRead(plans[0].Plan)]).toEqual([sql, expect.toSatisfy((rows: number) => rows <= READ_MAX)])
 }
 
 describe.skipIf(!postgres)('queries of an account, on PostgreSQL', () => {
@@ -92,11 +107,34 @@ describe.skipIf(!postgres)('queries of an account, on PostgreSQL', () => {
     await sumModelMeasures(db, [slice], 1)
     await sumLaneCalls(db, [slice], 1)
     expect(queries).toHaveLength(24)
-    for (const { sql, parameters } of queries) {
-      const [answer] = await node.file.all(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, parameters as SqlValue[])
-      const plans = answer!['QUERY PLAN'] as unknown as [{ Plan: PlanNode }]
-      expect([sql, rowsRead(plans[0].Plan)]).toEqual([sql, expect.toSatisfy((rows: number) => rows <= READ_MAX)])
+    for (const { sql, parameters } of queries) await expectFewRead(node.file, sql, parameters as SqlValue[])
+    await node.close()
+    await database.drop()
+  })
+
+  it('sum what was served in a range by its rows alone', async () => {
+    const database = await createEmptyDatabase()
+    const node = await openPostgres({ url: postgresUrl(database.database), mayLoseCommits: true, onTrouble() {} })
+    const pool = database.connect(1, 'fill', '-c search_path=millrace')
+    const zeros = SERVED_SUMS.map(() => '0').join(', ')
+    await pool.query(`INSERT INTO served (level, step, at, account, model, ${SERVED_SUMS.join(', ')})
+      SELECT level, 'day', n, 0, '', ${zeros} FROM generate_series(1, 10000) AS n, unnest('{all,model,account}'::text[]) AS level`)
+    await pool.query(`INSERT INTO served_latency (measure, step, at, ms, requests)
+      SELECT 'first', 'day', n, 7, 1 FROM generate_series(1, 20000) AS n`)
+    await pool.query('VACUUM (ANALYZE) served, served_latency')
+    const queries: [string, readonly SqlValue[]][] = []
+    const all: SqlStore['all'] = (sql, parameters) => {
+      queries.push([sql, parameters])
+      return node.content.all(sql, parameters)
     }
+    const content = { ...node.content, all }
+    const range = [{ step: 'day', from: 100, to: 200 }] as const
+    await sumServed(content, [range])
+    await sumServedByModel(content, range, 5)
+    await sumServedByAccount(content, range, 5)
+    await sumLatencies(content, range, 'first')
+    expect(queries).toHaveLength(4)
+    for (const [sql, parameters] of queries) await expectFewRead(node.content, sql, parameters)
     await node.close()
     await database.drop()
   })

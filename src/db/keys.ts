@@ -330,24 +330,26 @@ export async function listShownKeys(
   keys: KeysOf,
   { before, limit, words }: PageBefore & { readonly words: readonly string[] },
 ): Promise<ShownKey[]> {
-  const isSearch = words.length > 0
-  const atOnce = isSearch ? SEARCHED_AT_ONCE : KEYS_AT_ONCE
   const found: ShownKey[] = []
-  for (let behind = before; found.length < limit; ) {
-    const slice = sql`FROM keys WHERE ${isOf(keys)} AND row < ${behind} ORDER BY row DESC LIMIT ${atOnce}`
-    const rows = isSearch
-      ? await listRows(db, thoseWith(words, slice))
-      : await listRows(db, sql<ShownKey>`SELECT ${SHOWN_COLUMNS} ${slice}`)
-    found.push(...(isSearch ? await findShownKeys(db, rows, limit - found.length) : (rows as ShownKey[])))
-    if (rows.length < atOnce) break
-    behind = rows.at(-1)!.row
+  for (let behind: number | undefined = before; behind !== undefined && found.length < limit; ) {
+    const slice = (atOnce: number) =>
+      sql`FROM keys WHERE ${isOf(keys)} AND row < ${behind} ORDER BY row DESC LIMIT ${atOnce}`
+    if (words.length === 0) {
+      const rows = await listRows(db, sql<ShownKey>`SELECT ${SHOWN_COLUMNS} ${slice(KEYS_AT_ONCE)}`)
+      found.push(...rows)
+      behind = rows[KEYS_AT_ONCE - 1]?.row
+    } else {
+      const rows = await listRows(db, thoseWith(words, slice(SEARCHED_AT_ONCE)))
+      found.push(...(await findShownKeys(db, rows, limit - found.length)))
+      behind = rows[SEARCHED_AT_ONCE - 1]?.row
+    }
   }
   return found.slice(0, limit)
 }
 
 interface SearchedKey {
   readonly row: number
-  readonly has_all?: 0 | 1
+  readonly has_all: 0 | 1
 }
 
 /** Builds the text of a key once, not once for each word. */

@@ -1,6 +1,6 @@
 // What every query of the console takes on a large installation, as its pages send it: with default parameters, filters,
-// searches and ranges, as an owner and as an operator. Prints the median and the 95th percentile of each, and what is above
-// the goal.
+// searches and ranges, as an owner and as an operator. Prints the median and the 95th percentile of each, the CPU time that the
+// server needs for one (without PostgreSQL's), which a busy machine changes little, and what is above the goal.
 //
 //   npm run bench -- console-pages FOLDER [--rounds 7] [--goal-ms 300] [--postgres URL] [--only REGEXP]
 //
@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { CONSOLE_API } from '../dist/contract/console-api.js'
 import { millrace, placeIn, runCommand, startServer } from '../test/program/program.mjs'
-import { describeMachine } from './lib/measure.mjs'
+import { cpuMicros, describeMachine } from './lib/measure.mjs'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -64,7 +64,7 @@ try {
     `# console-pages: ${describeMachine()}, load ${loadavg()[0].toFixed(1)}, ${moved ? 'PostgreSQL' : 'SQLite'}\n`,
   )
   if (ONLY.test('GET /operate/overview')) await untilCounted(origin, cookies.operator)
-  await measureAll(origin, cookies)
+  await measureAll(origin, cookies, server.pid)
 } finally {
   server.kill('SIGTERM')
   await server.ended
@@ -106,7 +106,7 @@ async function ask(origin, cookie, name, { params = {}, query = {} }) {
     const response = await fetch(`${origin}/console/api${path}?${new URLSearchParams(query)}`, { headers: { cookie } })
     const text = STREAMS.test(name) ? await firstPartOf(response) : await response.text()
     const ms = performance.now() - began
-    if (response.ok) return { text, ms }
+    if (response.ok || (response.status === 400 && text.includes('The export has more than'))) return { text, ms }
     if (response.status !== 429) throw new Error(`${name} ${JSON.stringify(query)}: ${response.status} ${text}`)
     await sleep(1000)
   }
@@ -149,7 +149,13 @@ function variantsOf({ account, other, busy, request, team, person }) {
     { ...range(366), step: 'day', by: 'model', key: busy },
     { ...range(366), step: 'month', by: 'key', model: 'fast-coder' },
     { ...range(15), step: 'hour', by: 'key' },
-    ...(team ? [{ ...range(366), step: 'day', by: 'key', team }] : []),
+    ...(team
+      ? [
+          { ...range(366), step: 'day', by: 'key', team },
+          { ...range(366), step: 'month', by: 'model', team },
+          { ...range(30), step: 'day', by: 'model', team },
+        ]
+      : []),
   ]
   const served = [range(7), range(30), range(366), lastWeek].map((days) => ({ ...days, step: 'day' }))
   const statement = [
@@ -219,12 +225,12 @@ function variantsOf({ account, other, busy, request, team, person }) {
   }
 }
 
-async function measureAll(origin, cookies) {
+async function measureAll(origin, cookies, pid) {
   const ids = await idsOf(origin, cookies)
   const variants = variantsOf(ids)
   const names = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET ') && !WITHOUT_ROWS.includes(name))
   const slow = []
-  console.log('| query | as | median ms | p95 ms | kB |\n|---|---|---|---|---|')
+  console.log('| query | as | median ms | p95 ms | cpu ms | kB |\n|---|---|---|---|---|---|')
   for (const name of names.filter((each) => ONLY.test(each))) {
     if (/:(webhook|conversation)/.test(name) || (name.includes(':window') && ids.window === undefined)) continue
     if (name.includes(':team') && ids.team === undefined) continue
@@ -232,17 +238,23 @@ async function measureAll(origin, cookies) {
     for (const query of variants[name] ?? [{}]) {
       const took = []
       let size = 0
+      let before = 0
       for (let round = 0; round <= ROUNDS; round++) {
         const { ms, text } = await ask(origin, cookies[as], name, { params: ids, query })
         // The first one warms the caches, as for a person who opens the next page.
         if (round > 0) took.push(ms)
+        else before = cpuMicros(pid)
         size = text.length
       }
+      const cpu = (cpuMicros(pid) - before) / 1000 / ROUNDS
       took.sort((one, two) => one - two)
       const [median, p95] = [0.5, 0.95].map((share) => took[Math.ceil(took.length * share) - 1])
       const label = `${name.slice(4)} ${new URLSearchParams(query)}`.trim()
-      if (median > GOAL_MS) slow.push(label)
-      console.log(`| ${label} | ${as} | ${median.toFixed(1)} | ${p95.toFixed(1)} | ${(size / 1000).toFixed(0)} |`)
+      // A download is not what a page waits for.
+      if (median > GOAL_MS && !name.endsWith('.csv')) slow.push(label)
+      console.log(
+        `| ${label} | ${as} | ${median.toFixed(1)} | ${p95.toFixed(1)} | ${cpu.toFixed(0)} | ${(size / 1000).toFixed(0)} |`,
+      )
     }
   }
   console.log(

@@ -121,6 +121,82 @@ describe('usage', () => {
     expect((await report({ by: 'key' })).table.map(({ id }) => id)).not.toContain(null)
   })
 
+  it('by person and by team reads few series, and is the same where an earlier version has counted by key alone', async () => {
+    const { file } = bench.database
+    await file.atomic([
+      {
+        sql: `INSERT INTO people (row, id, email, role, account, password, created_at, password_changed_at)
+          VALUES (?, ?, ?, 'member', ${ada.row}, 'none', 1, 1)`,
+        rows: [
+          [81, 'usr_eve', 'eve@example.com'],
+          [82, 'usr_fay', 'fay@example.com'],
+        ],
+      },
+      {
+        sql: 'INSERT INTO teams (row, id, account, name, created_at) VALUES (7, ?, ?, ?, 1)',
+        rows: [['team_red', ada.row, 'Red']],
+      },
+      {
+        sql: 'UPDATE keys SET person = ?, team = ? WHERE row = ?',
+        rows: [
+          [81, 7, ada.keys[0]!.row],
+          [82, 7, ada.keys[1]!.row],
+          [81, null, ada.keys[2]!.row],
+        ],
+      },
+    ])
+    const askAll = async () => {
+      for (const [index, key] of ada.keys.entries()) await ask({ key, cost: BigInt(10 ** index) })
+      bench.clock.at += HOUR
+    }
+    await askAll()
+    await askAll()
+    let read = 0
+    const all: UsageBench['content']['all'] = async (sql, parameters) => {
+      if (sql.includes('usage.quarter = ')) read += (JSON.parse(String(parameters[0])) as unknown[]).length
+      return bench.content.all(sql, parameters)
+    }
+    const reports = async () => {
+      read = 0
+      const answers = []
+      for (const by of ['person', 'team'] as const) {
+        const answer = await usageReport({ ...bench.sources, content: { ...bench.content, all } }, query({ by }))
+        if (answer.kind === 'refused') throw new Error(answer.message)
+        const { total_steps, series, table } = usageAnswer.parse(answer.value)
+        answers.push({ total_steps, series, table })
+      }
+      return answers
+    }
+    const [people, teams] = await reports()
+    const names = (answer: typeof people) =>
+      answer?.table.map(({ id, name, used }) => [id, name, used.wallet, used.plan])
+    expect(names(people)).toEqual([
+      ['none', 'none', '0.00', '0.000002'],
+      ['usr_eve', 'eve@example.com', '0.000000202', '0.00'],
+      ['usr_fay', 'fay@example.com', '0.00', '0.00000002'],
+    ])
+    expect(names(teams)).toEqual([
+      ['none', 'none', '0.0000002', '0.000002'],
+      ['team_red', 'Red', '0.000000002', '0.00000002'],
+    ])
+    const few = read
+
+    // As if an earlier version had counted until now.
+    const owners = `substr(model, 1, 1) = ':'`
+    await bench.content.atomic([
+      { sql: `DELETE FROM usage WHERE series IN (SELECT series FROM usage_series WHERE ${owners})`, rows: [[]] },
+      { sql: `DELETE FROM usage_series WHERE ${owners}`, rows: [[]] },
+    ])
+    expect(await reports()).toEqual([people, teams])
+    expect(read).toBeGreaterThan(few)
+    await askAll()
+    expect(names((await reports())[0])).toEqual([
+      ['none', 'none', '0.00', '0.000003'],
+      ['usr_eve', 'eve@example.com', '0.000000303', '0.00'],
+      ['usr_fay', 'fay@example.com', '0.00', '0.00000003'],
+    ])
+  })
+
   it('is refused for a key of another account as for one that there is not', async () => {
     const ben = await bench.addAccount('ben@example.com')
     expect(await refusal({ key: ben.keys[0]!.id })).toBe('key_not_found')

@@ -5,8 +5,10 @@ import type { PageQuery } from '../contract/values.ts'
 import { listAccountsLike } from '../db/accounts.ts'
 import { type RefusedFilter, readRefusedBefore } from '../db/content/refused-turns.ts'
 import {
+  COUNTED_WITH_OWNER,
   levelOf,
   listSeries,
+  ownerName,
   readUsageBefore,
   type SeriesFilter,
   USAGE_AMOUNTS,
@@ -14,7 +16,7 @@ import {
   type UsageSeries,
   type UsageSums,
 } from '../db/content/usage-totals.ts'
-import { listKeyNames, listOwnersOfKeys, listUsableKeys } from '../db/keys.ts'
+import { listKeyNames, listOwnerNames, listOwnersOfKeys, listUsableKeys } from '../db/keys.ts'
 import { QUARTER_MS } from '../db/receipts.ts'
 import type { SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
@@ -215,27 +217,48 @@ const PARTS_MAX = 5000
  */
 async function listUsageParts(
   { db, content, partsMax = PARTS_MAX }: UsageServices,
-  { whole, parts, range }: UsageScope,
+  { whole, range, ...scope }: UsageScope,
   by: UsageArgs['by'],
 ): Promise<{ readonly parts: readonly UsagePart[]; readonly areAll: boolean }> {
+  const ofOwners = isOfKeys(by) ? await seriesOfOwners(content, { whole, range }, by) : undefined
+  const parts = ofOwners ?? scope.parts
   const found = await listSeries(content, parts, { since: range.from, limit: partsMax + 1 })
   const listed = found.slice(0, partsMax)
-  const keys = listed.map(({ key }) => key)
-  const names = by === 'key' || isOfKeys(by) ? await namesOfKeys(db, keys, by) : undefined
-  const groups = [...groupBy(listed, (series) => nameOf(series, by, names).id).values()].map((group) => ({
-    ...nameOf(group[0]!, by, names),
+  /** Of a key, or of a person or a team. */
+  const rowOf = ({ key, model }: UsageSeries) => (ofOwners ? Number(model.slice(ofOwners.tagName.length + 1)) : key)
+  const names =
+    by === 'key' || isOfKeys(by) ? await namesOf(db, listed.map(rowOf), { by, ofOwners: !!ofOwners }) : undefined
+  const named = (series: UsageSeries) => nameOf(series, by, names?.get(rowOf(series)))
+  const groups = [...groupBy(listed, (series) => named(series).id).values()].map((group) => ({
+    ...named(group[0]!),
     series: group.map(({ series }) => series),
   }))
   if (parts.tagName !== undefined) groups.push({ ...NONE, series: await listUntagged(content, { whole, parts }) })
-  const used = await usedBetween(
+  const sums = await usedBetween(
     content,
     groups.map(({ series }) => series),
     [range.from, range.to],
   )
-  const named = groups
-    .map((group, index) => ({ ...group, used: used[index]![0]! }))
+  const used = groups
+    .map((group, index) => ({ ...group, used: sums[index]![0]! }))
     .filter((each) => each.used.requests > 0)
-  return { parts: named.sort(largestFirst), areAll: listed.length === found.length }
+  return { parts: used.sort(largestFirst), areAll: listed.length === found.length }
+}
+
+/**
+ * The series of people or teams, which are few where their keys are many. Undefined where the report is about a part of the
+ * account, or its range has requests that an earlier version counted without them.
+ */
+async function seriesOfOwners(
+  content: SqlStore,
+  { whole, range }: Pick<UsageScope, 'whole' | 'range'>,
+  by: 'person' | 'team',
+): Promise<(SeriesFilter & { readonly tagName: string }) | undefined> {
+  if (whole.level !== 'all') return undefined
+  const ofTag = { account: whole.account, level: levelOf({ key: false, model: false, kind: false, tag: true }) }
+  const groups = [await listWhole(content, whole), await listWhole(content, { ...ofTag, model: COUNTED_WITH_OWNER })]
+  const [all, counted] = await usedBetween(content, groups, [range.from, range.to])
+  return all![0]!.requests === counted![0]!.requests ? { ...ofTag, tagName: ownerName(by) } : undefined
 }
 
 /** What has no tag of the name: the whole without all values of the name. */
@@ -250,9 +273,9 @@ async function listUntagged(
 
 type Named = Pick<UsagePart, 'id' | 'name'>
 
-function nameOf({ key, model, kind }: UsageSeries, by: UsageArgs['by'], keys?: ReadonlyMap<number, Named>): Named {
-  if (by === 'key') return keys?.get(key) ?? { id: `key ${key}`, name: `key ${key}` }
-  if (isOfKeys(by)) return keys?.get(key) ?? NONE
+function nameOf({ key, model, kind }: UsageSeries, by: UsageArgs['by'], found: Named | undefined): Named {
+  if (by === 'key') return found ?? { id: `key ${key}`, name: `key ${key}` }
+  if (isOfKeys(by)) return found ?? NONE
   const tagName = tagNameOf(by)
   if (tagName !== undefined) return { id: model, name: model.slice(tagName.length + 1) || 'other' }
   const name = by === 'model' ? model : kind
@@ -262,16 +285,17 @@ function nameOf({ key, model, kind }: UsageSeries, by: UsageArgs['by'], keys?: R
 /** Keys without a person or a team, and requests without the tag. */
 const NONE: Named = { id: 'none', name: 'none' }
 
-/** By the row of a key: its own name, or that of its person or team. */
-async function namesOfKeys(
+/** By the row of a key: its own name, or that of its person or team. `ofOwners`: by the row of the person or team. */
+async function namesOf(
   db: LedgerDb,
   rows: readonly number[],
-  by: 'key' | 'person' | 'team',
+  { by, ofOwners }: { readonly by: 'key' | 'person' | 'team'; readonly ofOwners: boolean },
 ): Promise<ReadonlyMap<number, Named>> {
   const names = new Map<number, Named>()
   for (let from = 0; from < rows.length; from += NAMES_AT_ONCE) {
     const some = rows.slice(from, from + NAMES_AT_ONCE)
-    const found = by === 'key' ? await listKeyNames(db, some) : await listOwnersOfKeys(db, some, by)
+    const list = ofOwners ? listOwnerNames : listOwnersOfKeys
+    const found = by === 'key' ? await listKeyNames(db, some) : await list(db, some, by)
     for (const { row, id, name } of found) names.set(row, { id, name })
   }
   return names

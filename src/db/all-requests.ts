@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { KeyKind } from '../model/caller.ts'
-import { isOfKind, listRows, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
+import { isOfKind, listRows, newestOfKinds, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
 import type { MovementRange } from './statement.ts'
 import type { LedgerDb, ReceiptsTable } from './tables.ts'
 
@@ -67,7 +67,7 @@ export function listReceiptsByMovement(db: LedgerDb, account: number, { from, be
   const ofKind = (kind: KeyKind) => sql`SELECT ${COLUMNS} FROM receipts ${NAMED}
     WHERE receipts.account = ${account} AND ${isOfKind(kind)} AND receipts.movement >= ${from}
       AND receipts.movement < ${before} ${conditionsOf(filter)}`
-  return listRows(db, sql<OperatedReceipt>`${unionOfKinds(ofKind, kinds)} ORDER BY movement DESC LIMIT ${limit}`)
+  return listRows(db, sql<OperatedReceipt>`${newestOfKinds(ofKind, kinds)} LIMIT ${limit}`)
 }
 
 /** Running requests of one account, the last to begin first, by the index that has only running ones. */

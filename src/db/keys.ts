@@ -116,15 +116,24 @@ export const listKeyNames = (db: LedgerDb, rows: readonly number[]) =>
   )
 
 const OWNERS = { person: sql.raw('people'), team: sql.raw('teams') }
+const OWNER_NAMES = { person: sql.raw('owner.email'), team: sql.raw('owner.name') }
 
 /** The person or the team of each key that has one; people go by their email. */
 export const listOwnersOfKeys = (db: LedgerDb, rows: readonly number[], of: 'person' | 'team') =>
   listRows(
     db,
     sql<{ row: number; id: string; name: string }>`SELECT keys.row AS row, owner.id AS id,
-        ${sql.raw(of === 'person' ? 'owner.email' : 'owner.name')} AS name
+        ${OWNER_NAMES[of]} AS name
       FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN keys ON keys.row = CAST(list.value AS BIGINT)
         JOIN ${OWNERS[of]} AS owner ON owner.row = ${sql.ref(`keys.${of}`)}`,
+  )
+
+/** People or teams by their rows. */
+export const listOwnerNames = (db: LedgerDb, rows: readonly number[], of: 'person' | 'team') =>
+  listRows(
+    db,
+    sql<{ row: number; id: string; name: string }>`SELECT owner.row AS row, owner.id AS id, ${OWNER_NAMES[of]} AS name
+      FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN ${OWNERS[of]} AS owner ON owner.row = CAST(list.value AS BIGINT)`,
   )
 
 /** Whose the live keys of an account are, by their rows. */
@@ -251,6 +260,8 @@ export const keysRevocation = (person: number, now: number): AtomicStatement =>
 
 /** Keys read in one query: the models of one key alone may take 100 kB. */
 export const KEYS_AT_ONCE = 16
+/** Keys looked at in one query of a search, which does not bring their models. */
+export const SEARCHED_AT_ONCE = 64
 
 /** All columns, of one account or of all, with the id and email of their owner; newest first, with revoked ones. */
 export async function listWholeKeys(db: LedgerDb, account: number | undefined, { before, limit }: PageBefore) {
@@ -320,19 +331,26 @@ export async function listShownKeys(
   { before, limit, words }: PageBefore & { readonly words: readonly string[] },
 ): Promise<ShownKey[]> {
   const found: ShownKey[] = []
-  for (let behind = before; found.length < limit; ) {
-    const slice = sql`FROM keys WHERE ${isOf(keys)} AND row < ${behind} ORDER BY row DESC LIMIT ${KEYS_AT_ONCE}`
-    const all = sql<ScannedKey>`SELECT row AS scanned_at, ${SHOWN_COLUMNS} ${slice}`
-    const rows = await listRows(db, words.length === 0 ? all : thoseWith(words, slice))
-    found.push(...rows.filter((looked) => looked.row !== null))
-    if (rows.length < KEYS_AT_ONCE) break
-    behind = rows.at(-1)!.scanned_at
+  for (let behind: number | undefined = before; behind !== undefined && found.length < limit; ) {
+    const slice = (atOnce: number) =>
+      sql`FROM keys WHERE ${isOf(keys)} AND row < ${behind} ORDER BY row DESC LIMIT ${atOnce}`
+    if (words.length === 0) {
+      const rows = await listRows(db, sql<ShownKey>`SELECT ${SHOWN_COLUMNS} ${slice(KEYS_AT_ONCE)}`)
+      found.push(...rows)
+      behind = rows[KEYS_AT_ONCE - 1]?.row
+    } else {
+      const rows = await listRows(db, thoseWith(words, slice(SEARCHED_AT_ONCE)))
+      found.push(...(await findShownKeys(db, rows, limit - found.length)))
+      behind = rows[SEARCHED_AT_ONCE - 1]?.row
+    }
   }
   return found.slice(0, limit)
 }
 
-/** `row` is null where a word is missing. */
-type ScannedKey = { scanned_at: number } & (ShownKey | { row: null })
+interface SearchedKey {
+  readonly row: number
+  readonly has_all: 0 | 1
+}
 
 /** Builds the text of a key once, not once for each word. */
 function thoseWith(words: readonly string[], slice: RawBuilder<unknown>) {
@@ -340,8 +358,20 @@ function thoseWith(words: readonly string[], slice: RawBuilder<unknown>) {
     words.map((word) => sql`instr(looked.text, ${word}) > 0`),
     sql` AND `,
   )
-  return sql<ScannedKey>`WITH looked AS MATERIALIZED (
+  return sql<SearchedKey>`WITH looked AS MATERIALIZED (
       SELECT row, lower(name || ' ' || CASE playground WHEN 1 THEN '' ELSE shown END || ' ' || coalesce(models, '')) AS text ${slice})
-    SELECT looked.row AS scanned_at, ${SHOWN_COLUMNS} FROM looked LEFT JOIN keys ON keys.row = looked.row AND ${hasAll}
-    ORDER BY scanned_at DESC`
+    SELECT row, (${hasAll}) AS has_all FROM looked ORDER BY row DESC`
+}
+
+/** The first of those that have all words. */
+async function findShownKeys(db: LedgerDb, searched: readonly SearchedKey[], limit: number): Promise<ShownKey[]> {
+  const rows = searched.flatMap(({ row, has_all }) => (has_all === 1 ? [row] : [])).slice(0, limit)
+  const found: ShownKey[] = []
+  for (let from = 0; from < rows.length; from += KEYS_AT_ONCE) {
+    const list = JSON.stringify(rows.slice(from, from + KEYS_AT_ONCE))
+    const query = sql<ShownKey>`SELECT ${SHOWN_COLUMNS} FROM json_each(${list}) AS list
+      CROSS JOIN keys ON keys.row = CAST(list.value AS BIGINT) ORDER BY keys.row DESC`
+    found.push(...(await listRows(db, query)))
+  }
+  return found
 }

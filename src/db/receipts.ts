@@ -2,7 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { KeyKind } from '../model/caller.ts'
 import { correctedTime } from './clock.ts'
 import type { ClosedUsage } from './content/usage-totals.ts'
-import { isOfKind, listRows, type PageBefore, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
+import { eachOf, isOfKind, listRows, type PageBefore, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
 import { changeRows, type SqlStore } from './sql-store.ts'
 import type { MovementRange } from './statement.ts'
 import type { LedgerDb, LedgerTables, ReceiptsTable } from './tables.ts'
@@ -96,14 +96,18 @@ export async function listClosedRequests(
   account: number,
   { from, before, limit, filter }: MovementRange & { readonly limit: number; readonly filter: RequestFilter },
 ): Promise<ClosedRequest[]> {
-  const [first, ...others] = kindsOf(filter).map((kind) =>
-    (filter.tag === undefined ? withKeys(db) : taggedWith(db, account, { tag: filter.tag, from, before }))
+  const [first, ...others] = kindsOf(filter).map((kind) => {
+    const ofKind = (
+      filter.tag === undefined ? withKeys(db) : taggedWith(db, account, { tag: filter.tag, from, before })
+    )
       .where('receipts.account', '=', account)
       .where(isOfKind(kind))
       .where('receipts.movement', '>=', from)
       .where('receipts.movement', '<', before)
-      .where((eb) => eb.and(conditionsOf(eb, { ...filter, tag: undefined }))),
-  )
+      .where((eb) => eb.and(conditionsOf(eb, { ...filter, tag: undefined })))
+      .orderBy('receipts.movement', 'desc')
+    return db.selectFrom(ofKind.as('of_kind')).selectAll()
+  })
   const all = others.reduce((query, other) => query.unionAll(other), first!)
   return (await all.orderBy('movement', 'desc').limit(limit).execute()) as ClosedRequest[]
 }
@@ -234,7 +238,7 @@ const nextOfKind = (limit: number) => (kind: KeyKind) =>
     ORDER BY movement LIMIT ${limit}) AS next`
 
 const sumsOfKind = (kind: KeyKind) => sql`
-    SELECT sums.*, last.closed_at AS last_at FROM (
+    SELECT sums.*, last.closed_at AS last_at, keys.person AS person, keys.team AS team FROM (
       SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model, tags,
         COUNT(*) AS requests, COUNT(*) FILTER (WHERE outcome <> 'completed') AS failed,
         COALESCE(SUM(uncached_input), 0) AS uncached_input, COALESCE(SUM(cached_input), 0) AS cached_input,
@@ -243,11 +247,13 @@ const sumsOfKind = (kind: KeyKind) => sql`
         COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'wallet'), 0) AS wallet_nano,
         COALESCE(SUM(charge_nano) FILTER (WHERE kind = 'builder'), 0) AS plan_nano,
         MAX(movement) AS movement
-      FROM bounded CROSS JOIN receipts ON receipts.account = bounded.account
-        AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to
+      FROM bounded CROSS JOIN receipts ON ${eachOf(sql`receipts.account = bounded.account
+        AND ${isOfKind(kind)} AND movement > bounded.after AND movement <= bounded.up_to`)}
       GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model, tags) AS sums
-    CROSS JOIN receipts AS last
-      ON last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement`
+    CROSS JOIN receipts AS last ON ${eachOf(
+      sql`last.account = sums.account AND last.kind = ${sql.lit(kind)} AND last.movement = sums.movement`,
+    )}
+    LEFT JOIN keys ON keys.row = sums.key`
 
 /**
  * Sums the next receipts of these accounts after a movement, up to `receiptsOfEach` per account, so that only one row for each key, model and

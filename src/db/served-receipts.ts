@@ -11,7 +11,7 @@ import {
 } from './content/served-totals.ts'
 import type { UsageSums } from './content/usage-totals.ts'
 import { QUARTER_MS } from './receipts.ts'
-import { isOfKind, listRows, unionOfKinds } from './sql.ts'
+import { eachOf, isOfKind, listRows, unionOfKinds } from './sql.ts'
 import type { LedgerDb } from './tables.ts'
 
 /** Receipts of one account after a movement, up to another one, which is fixed so that several queries see the same. */
@@ -67,8 +67,8 @@ const receiptsIn = (slices: readonly ReceiptSlice[]) => {
   return (select: ReturnType<typeof sql>, more = sql``) =>
     unionOfKinds(
       (kind) => sql`SELECT ${select} FROM json_each(${list}) AS slices CROSS JOIN receipts
-        ON receipts.account = CAST(slices.value ->> 0 AS BIGINT) AND ${isOfKind(kind)}
-        AND movement > CAST(slices.value ->> 1 AS BIGINT) AND movement <= CAST(slices.value ->> 2 AS BIGINT) ${more}`,
+        ON ${eachOf(sql`receipts.account = CAST(slices.value ->> 0 AS BIGINT) AND ${isOfKind(kind)}
+          AND movement > CAST(slices.value ->> 1 AS BIGINT) AND movement <= CAST(slices.value ->> 2 AS BIGINT) ${more}`)}`,
     )
 }
 

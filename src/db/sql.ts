@@ -27,6 +27,24 @@ export const unionOfKinds = (
   kinds: readonly KeyKind[] = RECEIPT_KINDS,
 ) => sql.join(kinds.map(queryOf), sql` UNION ALL `)
 
+/**
+ * The same in the falling order of their movements. Each part names the order too: PostgreSQL merges parts that are sorted, and
+ * otherwise reads all of them.
+ */
+export const newestOfKinds = (
+  queryOf: (kind: KeyKind) => RawBuilder<unknown>,
+  kinds: readonly KeyKind[] = RECEIPT_KINDS,
+) => sql`${unionOfKinds((kind) => newestFirst(queryOf(kind), `${kind}_ones`), kinds)} ORDER BY movement DESC`
+
+export const newestFirst = (query: RawBuilder<unknown>, name: string) =>
+  sql`SELECT * FROM (${query} ORDER BY movement DESC) AS ${sql.raw(name)}`
+
+/**
+ * The condition of a CROSS JOIN that finds a few rows of a large table for each row before it. SQLite joins in this order anyway. On
+ * PostgreSQL it becomes a LATERAL: it does not know how short a list is, and would read the whole table.
+ */
+export const eachOf = (condition: RawBuilder<unknown>) => sql`/*each*/${condition}/*end*/`
+
 /** Runs a query that is written in SQL. */
 export const listRows = async <Row>(db: LedgerDb, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows

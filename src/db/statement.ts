@@ -1,7 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { KeyKind } from '../model/caller.ts'
 import { correctedTime } from './clock.ts'
-import { isOfKind, listRows, type PageBefore, RECEIPT_KINDS, TRANSFER_UNITS, unionOfKinds } from './sql.ts'
+import {
+  isOfKind,
+  listRows,
+  newestFirst,
+  newestOfKinds,
+  type PageBefore,
+  RECEIPT_KINDS,
+  TRANSFER_UNITS,
+} from './sql.ts'
 import type { LedgerDb } from './tables.ts'
 
 export type StatementKind = 'charge' | 'credit' | 'refund' | 'adjustment'
@@ -45,8 +53,8 @@ export function listStatement(
   account: number,
   { kind, limit, ...range }: MovementRange & { readonly kind: StatementKind | undefined; readonly limit: number },
 ): Promise<StatementRow[]> {
-  const charges = kind === undefined || kind === 'charge' ? [chargesIn(account, range)] : []
-  const transfers = kind === 'charge' ? [] : [transfersIn(account, range, kind)]
+  const charges = kind === undefined || kind === 'charge' ? [newestFirst(chargesIn(account, range), 'charges')] : []
+  const transfers = kind === 'charge' ? [] : [newestFirst(transfersIn(account, range, kind), 'money')]
   const lines = sql.join([...charges, ...transfers], sql` UNION ALL `)
   return listRows(db, sql<StatementRow>`${lines} ORDER BY movement DESC LIMIT ${limit}`)
 }
@@ -173,8 +181,8 @@ export async function findSliceStart(
 ): Promise<number | undefined> {
   const ofKind = (kind: KeyKind) => sql`SELECT movement FROM receipts
     WHERE account = ${account} AND ${isOfKind(kind)} AND movement < ${slice.before}`
-  const query = sql<{ movement: number }>`${unionOfKinds(ofKind, slice.kinds)}
-    ORDER BY movement DESC LIMIT 1 OFFSET ${slice.requests - 1}`
+  const query = sql<{ movement: number }>`${newestOfKinds(ofKind, slice.kinds)}
+    LIMIT 1 OFFSET ${slice.requests - 1}`
   return (await listRows(db, query))[0]?.movement
 }
 

@@ -294,24 +294,25 @@ export async function forgetLaneCalls(file: SqlStore, before: number): Promise<v
 
 const TOTALS = SERVED_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ')
 
-/** The parameters: a list of `[place, step, from, to]`. */
-const IN_SPANS = (table: string) => `FROM json_each(?1) AS spans CROSS JOIN ${table}
-  ON step = spans.value ->> 1 AND at >= CAST(spans.value ->> 2 AS BIGINT) AND at < CAST(spans.value ->> 3 AS BIGINT)`
+/** The parameters: a list of `[place, step, from, to]`. For PostgreSQL see `eachOf`. */
+const IN_SPANS = (table: string, more: string) => `FROM json_each(?1) AS spans CROSS JOIN ${table}
+  ON /*each*/step = spans.value ->> 1 AND at >= CAST(spans.value ->> 2 AS BIGINT) AND at < CAST(spans.value ->> 3 AS BIGINT)
+    AND ${more}/*end*/`
 const PLACE = 'CAST(spans.value ->> 0 AS BIGINT)'
 
 const listOf = (ranges: readonly (readonly ServedSpan[])[]): string =>
   JSON.stringify(ranges.flatMap((spans, place) => spans.map(({ step, from, to }) => [place, step, from, to])))
 
-const OF_ALL = `SELECT ${PLACE} AS place, ${TOTALS} ${IN_SPANS('served')} AND level = 'all' GROUP BY ${PLACE}`
+const OF_ALL = `SELECT ${PLACE} AS place, ${TOTALS} ${IN_SPANS('served', "level = 'all'")} GROUP BY ${PLACE}`
 
 /** The sums of each of these ranges, by its place; absent where nothing was served. */
 export const sumServed = (file: SqlStore, ranges: readonly (readonly ServedSpan[])[]) =>
   file.all<ServedSums & { readonly place: number }>(OF_ALL, [listOf(ranges)])
 
 const LARGEST = 'ORDER BY SUM(wallet_nano) + SUM(plan_nano) DESC, SUM(requests) DESC'
-const BY_MODEL = `SELECT model, ${TOTALS} ${IN_SPANS('served')} AND level = 'model' GROUP BY model ${LARGEST}, model LIMIT ?2`
+const BY_MODEL = `SELECT model, ${TOTALS} ${IN_SPANS('served', "level = 'model'")} GROUP BY model ${LARGEST}, model LIMIT ?2`
 const BY_ACCOUNT = `SELECT owners.id AS account, parts.* FROM (
-    SELECT account AS owner, ${TOTALS} ${IN_SPANS('served')} AND level = 'account' GROUP BY account ${LARGEST}, account LIMIT ?2
+    SELECT account AS owner, ${TOTALS} ${IN_SPANS('served', "level = 'account'")} GROUP BY account ${LARGEST}, account LIMIT ?2
   ) AS parts CROSS JOIN owners ON owners.owner = parts.owner`
 
 /** The largest by charges first. */
@@ -321,8 +322,8 @@ export const sumServedByModel = (file: SqlStore, range: readonly ServedSpan[], l
 export const sumServedByAccount = (file: SqlStore, range: readonly ServedSpan[], limit: number) =>
   file.all<ServedSums & { readonly account: AccountId }>(BY_ACCOUNT, [listOf([range]), limit])
 
-const LATENCIES = `SELECT measure, ms, SUM(requests) AS requests ${IN_SPANS('served_latency')}
-  AND measure = ?2 GROUP BY measure, ms ORDER BY ms`
+const LATENCIES = `SELECT measure, ms, SUM(requests) AS requests ${IN_SPANS('served_latency', 'measure = ?2')}
+  GROUP BY measure, ms ORDER BY ms`
 
 /** How many requests of a range took which time, shortest first. */
 export const sumLatencies = (file: SqlStore, range: readonly ServedSpan[], measure: LatencyMeasure) =>

@@ -8,7 +8,10 @@ interface SeriesName {
   readonly level: UsageLevel
   /** 0: any. */
   readonly key: number
-  /** Empty: any. Of the levels with tags a tag (`repo:millrace`), those beyond what is counted (`repo:`), or all of a name (`repo`). */
+  /**
+   * Empty: any. Of the levels with tags a tag (`repo:millrace`), those beyond what is counted (`repo:`), or all of a name (`repo`); also
+   * the owners of keys (`:team:3`).
+   */
   readonly model: string
   readonly kind: KeyKind | ''
 }
@@ -22,10 +25,13 @@ export const seriesOf = (of: {
   readonly model: string
   readonly kind: KeyKind
   readonly counted?: readonly string[]
+  readonly person?: number | null
+  readonly team?: number | null
 }): SeriesName[] => {
   const all = { key: 0, model: '', kind: '' } as const
   const { key, model, kind, counted = [] } = of
   return [
+    ...ownersOf(of).map((owner): SeriesName => ({ ...all, level: 'tag', model: owner })),
     ...counted.flatMap((tag): SeriesName[] => [
       { ...all, level: 'tag', model: tag },
       { ...all, level: 'kind+tag', kind, model: tag },
@@ -38,6 +44,20 @@ export const seriesOf = (of: {
     { ...all, level: 'key', key, kind },
     { level: 'key+model', key, model, kind },
   ]
+}
+
+/** Every request that was counted with the owner of its key: a range in which these are all has all of its people and teams. */
+export const COUNTED_WITH_OWNER = ':'
+/** The name of the series of people or of teams. Tags of clients begin with a letter. */
+export const ownerName = (of: 'person' | 'team') => `:${of}`
+
+/** A key belongs to one person and one team for life. */
+function ownersOf(of: { readonly person?: number | null; readonly team?: number | null }): string[] {
+  if (of.person === undefined) return []
+  const named = (['person', 'team'] as const).flatMap((owner) =>
+    of[owner] == null ? [] : [ownerName(owner), `${ownerName(owner)}:${of[owner]}`],
+  )
+  return [COUNTED_WITH_OWNER, ...named]
 }
 
 /** The level whose series distinguish what is filtered by. A key implies its kind. */
@@ -70,6 +90,9 @@ export interface ClosedUsage extends UsageSums {
   readonly kind: KeyKind
   /** As the receipt has them. */
   readonly tags?: string | null
+  /** Of the key. Without them they are not counted. */
+  readonly person?: number | null
+  readonly team?: number | null
   readonly last_at: number
 }
 
@@ -115,7 +138,7 @@ const FIND_TAGS = `SELECT owners.id AS account, usage_series.model AS tag FROM j
   CROSS JOIN owners ON owners.id = list.value ->> 0
   CROSS JOIN usage_series ON account = owners.owner AND level = 'tag' AND usage_series.key = 0 AND model = list.value ->> 1 AND kind = ''`
 const COUNT_TAGS = `SELECT COUNT(*) AS tags FROM (SELECT 1 FROM usage_series
-  WHERE account = ${OWNER_OF('?')} AND level = 'tag' AND last_at >= ? AND instr(model, ':') BETWEEN 1 AND length(model) - 1 LIMIT ${NEW_TAGS_A_DAY}) AS used`
+  WHERE account = ${OWNER_OF('?')} AND level = 'tag' AND last_at >= ? AND instr(model, ':') BETWEEN 2 AND length(model) - 1 LIMIT ${NEW_TAGS_A_DAY}) AS used`
 
 /**
  * Names the series of each receipt's tags. Clients choose their tags, so each account has a bound: beyond it a new value counts among the

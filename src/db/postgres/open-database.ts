@@ -68,6 +68,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       // A connection that is not used does not keep a command from ending.
       allowExitOnIdle: true,
+      // PostgreSQL believes lists to be long, and would compile a query for longer than it runs.
+      onConnect: async (client) => void (await client.query('SET jit = off')),
       ...POOLS[name],
       ...(types && { types }),
     })

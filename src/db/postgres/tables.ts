@@ -484,6 +484,12 @@ CREATE INDEX runs_by_end ON runs (ends_at);
 CREATE INDEX counters_of_runs_by_end ON spend_counters (period_end) WHERE subject LIKE 'cap:run:%';
 `
 
+/** As in the SQLite file: by `receipts_by_movement` alone an account is read until there is a request of the kind. */
+export const KIND_INDEXES = `
+CREATE INDEX wallet_receipts_by_movement ON receipts (account, movement) WHERE kind = 'wallet' AND movement IS NOT NULL;
+CREATE INDEX builder_receipts_by_movement ON receipts (account, movement) WHERE kind = 'builder' AND movement IS NOT NULL;
+`
+
 export const PLAYGROUND_INDEX = `
 DROP INDEX one_playground_key;
 CREATE UNIQUE INDEX one_playground_key ON keys (account, kind, coalesce(person, 0))

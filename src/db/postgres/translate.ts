@@ -17,7 +17,7 @@ const TABLE_FUNCTIONS = 'body_day|read_bodies|make_body_days|drop_body_day|carry
 
 const LITERALS = /'(?:[^']|'')*'|--[^\n]*/g
 
-type Rule = readonly [pattern: RegExp, replacement: string]
+type Rule = readonly [pattern: RegExp, replacement: string | ((...found: string[]) => string)]
 
 /**
  * Queries are written once, in the part of SQL that both databases have, with these exceptions of SQLite: hints for its planner,
@@ -25,6 +25,12 @@ type Rule = readonly [pattern: RegExp, replacement: string]
  */
 const rulesOf = ({ tables, tablesSchema, functionsSchema }: Names): readonly Rule[] => [
   [/\s+(?:NOT INDEXED|INDEXED BY \w+)/g, ''],
+  // Without the OFFSET it would be a join again, in any order.
+  [
+    /\bCROSS JOIN (\w+)(?: AS (\w+))?\s+ON \/\*each\*\/([\s\S]*?)\/\*end\*\//g,
+    (_, table: string, alias = table, condition: string) =>
+      `CROSS JOIN LATERAL (SELECT * FROM ${table} AS ${alias} WHERE ${condition} OFFSET 0) AS ${alias}`,
+  ],
   // In SQLite it also fixes the order of a join.
   [/\bCROSS JOIN (\w+(?: (?:AS )?\w+)?)\s+ON\b/gi, 'JOIN $1 ON'],
   [/\b(\w+\.)?value ->> (\d|\uE000)/g, '($1value)::jsonb ->> $2'],
@@ -67,7 +73,7 @@ function translate(sql: string, parameters: readonly SqlValue[], rules: readonly
   // Literals are put aside, so that nothing inside them is changed.
   const literals: string[] = []
   let text = sql.replace(LITERALS, (literal) => `\uE000${literals.push(literal) - 1}\uE000`)
-  for (const [pattern, replacement] of rules) text = text.replace(pattern, replacement)
+  for (const [pattern, replacement] of rules) text = text.replace(pattern, replacement as string)
   let count = 0
   text = text.replace(/\?(\d*)/g, (_, position: string) => {
     const place = position === '' ? ++count : Number(position)

@@ -1,4 +1,12 @@
-import { findRun, findRunByRow, listCountersOfRun, listRunsInside, type StoredRun, sumRuns } from '../db/runs.ts'
+import {
+  findRun,
+  findRunByRow,
+  listCountersOfRun,
+  listRunsInside,
+  type StoredRun,
+  sumRuns,
+  sumTree,
+} from '../db/runs.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RunCapName } from '../model/allowance.ts'
@@ -7,7 +15,7 @@ import { formatUsd } from '../model/money.ts'
 import { RUN_TAG } from '../model/run.ts'
 import { isoTime } from './values.ts'
 
-/** Of a tree of runs so many are listed; their parents count all of them. */
+/** Of a tree of runs so many are listed; the outermost counts all of them. */
 const RUNS_MAX = 500
 const DAY_MS = 86_400_000
 
@@ -29,12 +37,13 @@ export async function readRunTree({ db, clock }: Services, { account }: Caller, 
   const stored = await findRun(db, account, id)
   if (stored === undefined) return undefined
   const parent = stored.parent === null ? undefined : await findRunByRow(db, stored.parent)
-  const { root, tags } = await treeOf(db, stored)
+  const { root, tags, isWhole } = await treeOf(db, stored)
   // A forgotten run of the same id may have receipts. The clocks of a run and of its requests are not the same to the millisecond.
   const since = stored.opened_at - DAY_MS
   const totals = new Map((await sumRuns(db, { account, tags, since })).map((each) => [each.tag, each]))
   const counters = new Map((await listCountersOfRun(db, account, stored.row)).map((each) => [each.subject, each]))
-  const used = usedIn(root, totals)
+  // Those that are not listed count too.
+  const used = isWhole ? usedIn(root, totals) : await sumTree(db, { account, run: stored.row, since })
   /** The counters of a run that ended long ago are gone. */
   const left = (name: RunCapName, limit: bigint | number | null, ended: bigint | number): bigint | null => {
     if (limit === null) return null
@@ -46,6 +55,8 @@ export async function readRunTree({ db, clock }: Services, { account }: Caller, 
   return {
     object: 'run' as const,
     ...viewOf(root, totals, clock.now()),
+    used: usedView(used),
+    all_listed: isWhole,
     parent: parent?.id ?? null,
     // Less what running requests hold.
     remaining: {
@@ -58,7 +69,7 @@ export async function readRunTree({ db, clock }: Services, { account }: Caller, 
 
 const countOf = (count: bigint | null): number | null => (count === null ? null : Number(count))
 
-async function treeOf(db: LedgerDb, run: StoredRun): Promise<{ root: RunNode; tags: string[] }> {
+async function treeOf(db: LedgerDb, run: StoredRun): Promise<{ root: RunNode; tags: string[]; isWhole: boolean }> {
   const root: RunNode = { run, inside: [] }
   const tags = [tagOf(run)]
   for (let level = [root]; level.length > 0 && tags.length < RUNS_MAX; ) {
@@ -70,7 +81,7 @@ async function treeOf(db: LedgerDb, run: StoredRun): Promise<{ root: RunNode; ta
       tags.push(tagOf(node.run))
     }
   }
-  return { root, tags }
+  return { root, tags, isWhole: tags.length < RUNS_MAX }
 }
 
 const tagOf = ({ id }: StoredRun): string => `${RUN_TAG}:${id}`
@@ -102,10 +113,12 @@ function viewOf(node: RunNode, totals: ReadonlyMap<string, Used>, now: number): 
       ...{ cost: run.max_nano === null ? null : formatUsd(run.max_nano) },
       ...{ requests: run.max_requests, tokens: run.max_tokens },
     },
-    used: { cost: formatUsd(used.charge_nano), requests: used.requests, tokens: used.tokens },
+    used: usedView(used),
     runs: inside.map((each) => viewOf(each, totals, now)),
   }
 }
+
+const usedView = ({ charge_nano, requests, tokens }: Used) => ({ cost: formatUsd(charge_nano), requests, tokens })
 
 function usedIn({ run, inside }: RunNode, totals: ReadonlyMap<string, Used>): Used {
   const own = totals.get(tagOf(run)) ?? { requests: 0, tokens: 0, charge_nano: 0n }

@@ -70,6 +70,8 @@ const runFields = z.looseObject({
 
 const run = runFields.extend({
   object: z.literal('run'),
+  /** False: the tree has more runs than `runs` lists; `used` counts all. */
+  all_listed: z.boolean(),
   parent: z.string().nullable(),
   remaining: z.looseObject({ cost: moneyOrNull, requests: z.number().nullable(), tokens: z.number().nullable() }),
 })

@@ -348,6 +348,9 @@ export async function forgetNotices(
   ])
 }
 
+/** An agent is told by its answers how its run stands, and a person has thousands of them. */
+const RUN_CAPS = 'cap:run:%'
+
 /** Counters and windows from here on are worth a look: a notice is due at 80 % of a limit. */
 export const listNearlyUsedCounters = (db: LedgerDb, account: number, now: number) =>
   db
@@ -356,6 +359,7 @@ export const listNearlyUsedCounters = (db: LedgerDb, account: number, now: numbe
     .where('account', '=', account)
     .where('period_start', '<=', now)
     .where('period_end', '>', now)
+    .where('subject', 'not like', RUN_CAPS)
     .where(sql<boolean>`spent_nano * 5 >= bound_nano * 4`)
     .execute()
 
@@ -375,7 +379,7 @@ export const listAccountsToExamine = (
   listRows(
     db,
     sql`SELECT account FROM spend_counters WHERE account > ${after} AND account <= ${upTo}
-        AND period_start <= ${now} AND period_end > ${now} AND spent_nano * 5 >= bound_nano * 4
+        AND period_start <= ${now} AND period_end > ${now} AND subject NOT LIKE ${RUN_CAPS} AND spent_nano * 5 >= bound_nano * 4
       UNION SELECT notice_settings.account FROM notice_settings
         JOIN buckets ON buckets.account = notice_settings.account AND buckets.kind = 'wallet'
         WHERE notice_settings.account > ${after} AND notice_settings.account <= ${upTo}

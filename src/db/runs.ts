@@ -1,6 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { RunCapName } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
+import { RUN_TAG } from '../model/run.ts'
+import { unionOfKinds } from './sql.ts'
 import { type AtomicStatement, type SqlStore, statement } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
@@ -30,9 +32,10 @@ export const listRunsInside = (db: LedgerDb, parents: readonly number[], limit: 
   db.selectFrom('runs').selectAll().where('parent', 'in', parents).orderBy('row').limit(limit).execute()
 
 const FORGET_RUNS = `DELETE FROM runs WHERE row IN (SELECT row FROM runs WHERE ends_at < ?
-    AND NOT EXISTS (SELECT 1 FROM runs AS inside WHERE inside.parent = runs.row) ORDER BY ends_at LIMIT ?)`
+    AND NOT EXISTS (SELECT 1 FROM runs AS inside WHERE inside.parent = runs.row)
+    AND row < (SELECT MAX(row) FROM runs) ORDER BY ends_at LIMIT ?)`
 
-/** Deletes runs that ended before; those inside a run go first. */
+/** Deletes runs that ended before; those inside a run go first, and the newest stays, because SQLite would give its row again. */
 export const forgetRuns = (file: Pick<SqlStore, 'all'>, endedBefore: number, limit: number): Promise<unknown> =>
   file.all(FORGET_RUNS, [endedBefore, limit])
 
@@ -48,19 +51,45 @@ export async function sumRuns(
   db: LedgerDb,
   { account, tags, since }: { account: number; tags: readonly string[]; since: number },
 ): Promise<RunTotals[]> {
+  const summed = await sql<TotalsRow & { tag: string }>`SELECT tag, ${SUMS}
+    FROM (${endedOf(account, sql`receipt_tags.tag IN (${sql.join(tags)})`, since)}) AS ended GROUP BY tag`.execute(db)
+  return summed.rows.map(({ tag, ...totals }) => ({ tag, ...totalsOf(totals) }))
+}
+
+/** The same of a run and all runs inside it, however many. */
+export async function sumTree(
+  db: LedgerDb,
+  { account, run, since }: { account: number; run: number; since: number },
+): Promise<Omit<RunTotals, 'tag'>> {
+  const isInside = sql`receipt_tags.tag IN (SELECT ${RUN_TAG} || ':' || id FROM inside)`
+  const summed = await sql<TotalsRow>`WITH RECURSIVE inside (row, id) AS (
+      SELECT row, id FROM runs WHERE row = ${run}
+      UNION ALL SELECT runs.row, runs.id FROM inside CROSS JOIN runs ON runs.parent = inside.row)
+    SELECT ${SUMS} FROM (${endedOf(account, isInside, since)}) AS ended`.execute(db)
+  return totalsOf(summed.rows[0]!)
+}
+
+interface TotalsRow {
+  readonly requests: bigint
+  readonly tokens: bigint | null
+  readonly charge_nano: bigint | null
+}
+
+const SUMS = sql`COUNT(*) AS requests, SUM(charge_nano) AS charge_nano, SUM(tokens) AS tokens`
+
+const totalsOf = ({ requests, tokens, charge_nano }: TotalsRow) => ({
+  ...{ charge_nano: BigInt(charge_nano ?? 0), requests: Number(requests), tokens: Number(tokens ?? 0) },
+})
+
+function endedOf(account: number, isAsked: RawBuilder<unknown>, since: number) {
   // Receipts have an index by their movement for each kind of key.
   const ofKind = (kind: KeyKind) => sql`
     SELECT receipt_tags.tag AS tag, charge_nano, uncached_input + cached_input + cache_write + output AS tokens
       FROM receipt_tags CROSS JOIN receipts ON receipts.account = receipt_tags.account
         AND receipts.movement = receipt_tags.movement AND receipts.kind = ${sql.lit(kind)}
-      WHERE receipt_tags.account = ${account} AND receipt_tags.tag IN (${sql.join(tags)}) AND receipts.state = 'settled'
+      WHERE receipt_tags.account = ${account} AND ${isAsked} AND receipts.state = 'settled'
         AND receipts.opened_at >= ${since}`
-  const summed = await sql<{ tag: string; requests: bigint; tokens: bigint; charge_nano: bigint }>`
-    SELECT tag, COUNT(*) AS requests, SUM(charge_nano) AS charge_nano, SUM(tokens) AS tokens
-      FROM (${ofKind('wallet')} UNION ALL ${ofKind('builder')}) AS ended GROUP BY tag`.execute(db)
-  return summed.rows.map(({ tag, requests, tokens, charge_nano }) => ({
-    ...{ tag, charge_nano: BigInt(charge_nano), requests: Number(requests), tokens: Number(tokens) },
-  }))
+  return unionOfKinds(ofKind)
 }
 
 export const listCountersOfRun = (db: LedgerDb, account: number, row: number) =>

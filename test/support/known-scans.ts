@@ -42,6 +42,7 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     of: /WITH counted AS MATERIALIZED/,
     why: 'the caps that an audit asks for, which have a bound',
   },
+  { step: /^SCAN inside$/, of: /WITH RECURSIVE inside/, why: 'the runs of one tree, each found in an index' },
   {
     step: /^SCAN ended$/,
     of: /receipt_tags CROSS JOIN receipts/,

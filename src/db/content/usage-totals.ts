@@ -1,5 +1,6 @@
 import type { KeyKind } from '../../model/caller.ts'
 import type { AccountId } from '../../model/ids.ts'
+import { RUN_TAG } from '../../model/run.ts'
 import { type AtomicStatement, changeRows, findRow, type SqlStore, type SqlValue } from '../sql-store.ts'
 import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './sealing.ts'
 
@@ -130,7 +131,7 @@ const addSums = (first: Sums, second: Sums): Sums =>
   // Each place has the same type in both.
   first.map((sum, index) => ((sum as number) + (second[index] as number)) as number)
 
-/** Tags of an account that begin to be counted in one day of UTC. What has been counted before goes on. */
+/** Tags of an account, and runs of it, that begin to be counted in one day of UTC. What has been counted before goes on. */
 export const NEW_TAGS_A_DAY = 500
 const QUARTERS_A_DAY = 96
 
@@ -138,11 +139,13 @@ const FIND_TAGS = `SELECT owners.id AS account, usage_series.model AS tag FROM j
   CROSS JOIN owners ON owners.id = list.value ->> 0
   CROSS JOIN usage_series ON account = owners.owner AND level = 'tag' AND usage_series.key = 0 AND model = list.value ->> 1 AND kind = ''`
 const COUNT_TAGS = `SELECT COUNT(*) AS tags FROM (SELECT 1 FROM usage_series
-  WHERE account = ${OWNER_OF('?')} AND level = 'tag' AND last_at >= ? AND instr(model, ':') BETWEEN 2 AND length(model) - 1 LIMIT ${NEW_TAGS_A_DAY}) AS used`
+  WHERE account = ${OWNER_OF('?')} AND level = 'tag' AND last_at >= ?
+    AND CASE WHEN substr(model, 1, ${RUN_TAG.length + 1}) = '${RUN_TAG}:' THEN 1 ELSE 0 END = ?
+    AND instr(model, ':') BETWEEN 2 AND length(model) - 1 LIMIT ${NEW_TAGS_A_DAY}) AS used`
 
 /**
  * Names the series of each receipt's tags. Clients choose their tags, so each account has a bound: beyond it a new value counts among the
- * others of its name, and a new name is not counted.
+ * others of its name, and a new name is not counted. Runs have a bound of their own, because each of them is a new value.
  */
 async function withCountedTags(file: SqlStore, closed: readonly ClosedUsage[]) {
   if (!closed.some(({ tags }) => tags != null)) return closed
@@ -156,12 +159,14 @@ async function withCountedTags(file: SqlStore, closed: readonly ClosedUsage[]) {
   )
   const rows = await file.all<{ account: string; tag: string }>(FIND_TAGS, [JSON.stringify([...asked.values()])])
   const known = new Set(rows.map(({ account, tag }) => `${account} ${tag}`))
-  /** By account and day. */
+  /** By account, day, and whether it is a run. */
   const used = new Map<string, number>()
-  const mayBegin = async (account: AccountId, quarter: number): Promise<boolean> => {
+  const mayBegin = async (account: AccountId, quarter: number, name: string): Promise<boolean> => {
     const day = Math.floor(quarter / QUARTERS_A_DAY)
-    const id = `${account} ${day}`
-    const found = used.get(id) ?? (await file.all<{ tags: number }>(COUNT_TAGS, [account, day * DAY_MS]))[0]!.tags
+    const ofRuns = name === RUN_TAG ? 1 : 0
+    const id = `${account} ${day} ${ofRuns}`
+    const found =
+      used.get(id) ?? (await file.all<{ tags: number }>(COUNT_TAGS, [account, day * DAY_MS, ofRuns]))[0]!.tags
     used.set(id, found + 1)
     return found < NEW_TAGS_A_DAY
   }
@@ -172,7 +177,7 @@ async function withCountedTags(file: SqlStore, closed: readonly ClosedUsage[]) {
       const name = nameOfTag(tag)
       const [ofTag, ofName] = [`${usage.account} ${tag}`, `${usage.account} ${name}`]
       const isNew = !known.has(ofTag)
-      const isCounted = !isNew || (await mayBegin(usage.account, usage.quarter))
+      const isCounted = !isNew || (await mayBegin(usage.account, usage.quarter, name))
       if (isCounted) known.add(ofTag).add(ofName)
       if (known.has(ofName)) counted.push(name, isCounted ? tag : `${name}:`)
     }

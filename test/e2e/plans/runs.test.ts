@@ -148,13 +148,14 @@ describe('x-millrace-run', () => {
     const { remaining, used } = await runOf(account, 'fixed')
     expect([remaining.cost, used.cost]).toEqual(['0.01', '0.01'])
     expect(await countersOf(row)).toEqual([])
-    // A month later the run is forgotten too, and its id is free.
+    // A month later the run is forgotten too, and its id is free. The newest run stays.
+    expect((await ask(account, 'newest', 1)).status).toBe(200)
     server().advance(30 * 24 * HOUR_MS)
     await server().app.operations.ledger.sweep()
     expectProblem(await get(server(), account, '/runs/fixed'), 'run_not_found')
     expect((await ask(account, 'fixed; max=0.03', 10)).status).toBe(200)
     expect(await runOf(account, 'fixed')).toMatchObject({ budget: { cost: '0.03' }, used: { cost: '0.01' } })
-    expect((await account.wallet()).balance).toBe(nanoOf('9.98'))
+    expect((await account.wallet()).balance).toBe(nanoOf('9.979'))
   })
 
   it('is not begun by a request that is refused, and not without end', async () => {
@@ -185,6 +186,20 @@ describe('x-millrace-run', () => {
       }
     expect(Object.fromEntries(codes)).toEqual({ '404 model_not_found': 600, '429 rate_limit_exceeded': 20 })
     expect(await runs()).toHaveLength(601)
+    // All of them are in one, which counts more than it lists.
+    const row = await server()
+      .app.operations.db.selectFrom('runs')
+      .select('row')
+      .where('id', '=', 'r0')
+      .executeTakeFirstOrThrow()
+    await server()
+      .app.operations.db.updateTable('runs')
+      .set({ parent: row.row })
+      .where('id', 'like', 'r_%')
+      .where('id', '!=', 'r0')
+      .execute()
+    expect((await ask(account, 'r599', 1)).status).toBe(200)
+    expect(await runOf(account, 'r0')).toMatchObject({ all_listed: false, used: { cost: '0.001', requests: 1 } })
   })
 
   it('is never exceeded by children that ask at once', async () => {

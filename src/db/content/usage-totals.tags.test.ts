@@ -50,16 +50,19 @@ it('has a series for each value of a name, and one for all of them', async () =>
 })
 
 it('counts no more new values a day than the bound, and the others together', async () => {
-  const values = Array.from({ length: NEW_TAGS_A_DAY + 20 }, (_, index) => `run:${index}`)
+  const values = Array.from({ length: NEW_TAGS_A_DAY + 20 }, (_, index) => `job:${index}`)
   await add(...values.slice(0, 300).map((tag) => closed(96, [tag])))
   await add(...values.slice(300).map((tag) => closed(97, [tag])))
-  const series = await listed('run')
+  const series = await listed('job')
   expect(series).toHaveLength(NEW_TAGS_A_DAY + 1)
-  expect(series).toContain('run:')
+  expect(series).toContain('job:')
   // A value that has been counted goes on, a new name is left out, and the next day there is room again.
   await add(closed(98, [values[0]!]), closed(98, ['fresh:x']))
-  expect(await listed('run')).toHaveLength(NEW_TAGS_A_DAY + 1)
+  expect(await listed('job')).toHaveLength(NEW_TAGS_A_DAY + 1)
   expect(await listed('fresh')).toEqual([])
+  // Runs have a bound of their own.
+  await add(closed(98, ['run:fix-17']), ...values.map((_, index) => closed(99, [`run:${index}`])))
+  expect(await listed('run')).toHaveLength(NEW_TAGS_A_DAY + 1)
   await add(closed(96 * 2, ['fresh:x']))
   expect(await listed('fresh')).toEqual(['fresh:x'])
 })

@@ -1,9 +1,11 @@
+import { levelOf } from '../db/content/usage-totals.ts'
 import { CAP_KINDS, isCapName, periodAt } from '../model/allowance.ts'
 import type { Caller } from '../model/caller.ts'
+import type { KeyRow } from '../model/ids.ts'
 import { formatUsd, type NanoUsd, parseUsd } from '../model/money.ts'
 import { type DescribeKeyServices, describeKey } from './keys.ts'
 import type { OwnerServices } from './services.ts'
-import { chargedSince } from './usage-report.ts'
+import { listWhole, usedBetween } from './usage-report.ts'
 
 /*
  * What a key has used and has left, in the shapes that tools of other gateways read. Money is a number there. The exact strings, and all
@@ -94,4 +96,24 @@ function tightestOf({ caps, windows }: KeyView) {
   return [...inDollars, ...windows].reduce<
     { name: string; limit: string; used: string; left: string; end: string | null } | undefined
   >((least, each) => (least === undefined || Number(each.left) < Number(least.left) ? each : least), undefined)
+}
+
+const DAY_MS = 86_400_000
+
+/** What a key, or all keys of its kind in the account, were charged since each of these days; the earliest day first. */
+function chargedSince(
+  { content, usage, clock }: Pick<OwnerServices, 'content' | 'usage' | 'clock'>,
+  { account, accountId, kind }: Pick<Caller, 'account' | 'accountId' | 'kind'>,
+  key: KeyRow | undefined,
+  days: readonly number[],
+): Promise<NanoUsd[]> {
+  const of = key === undefined ? { kind } : { keys: [key] }
+  const level = levelOf({ key: key !== undefined, model: false, kind: key === undefined })
+  return usage.readUpToDate(account, async () => {
+    const whole = await listWhole(content, { account: accountId, level, ...of })
+    const [parts = []] = await usedBetween(content, [whole], [...days, clock.now() + DAY_MS])
+    return days.map((_, first) =>
+      parts.slice(first).reduce((sum, { wallet_nano, plan_nano }) => sum + wallet_nano + plan_nano, 0n),
+    ) as NanoUsd[]
+  })
 }

@@ -23,9 +23,8 @@ import type { LedgerDb } from '../db/tables.ts'
 import { groupBy } from '../lib/collections.ts'
 import { csvRow } from '../lib/text.ts'
 import { beginOfDay, dayAt, openTimeZone } from '../lib/time-zone.ts'
-import type { Caller } from '../model/caller.ts'
-import type { AccountId, AccountRow, KeyRow } from '../model/ids.ts'
-import { formatUsd, type NanoUsd } from '../model/money.ts'
+import type { AccountId, AccountRow } from '../model/ids.ts'
+import { formatUsd } from '../model/money.ts'
 import type { ProblemCode } from '../model/problem.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
 import { beginningsOf, type DayRange, HOUR_MS, hourAt, readDayRange, unknownZone } from './date-ranges.ts'
@@ -342,7 +341,7 @@ const ROWS_AT_ONCE = 1000
  * The usage of each group of series between each instant and the next one: one less than there are instants. All instants are
  * full quarters of an hour, because the days and hours of every zone are.
  */
-async function usedBetween(
+export async function usedBetween(
   content: SqlStore,
   groups: readonly (readonly number[])[],
   instants: readonly number[],
@@ -372,26 +371,8 @@ async function usedBetween(
 }
 
 /** The series that have all of what a filter admits. */
-const listWhole = async (content: SqlStore, filter: SeriesFilter): Promise<number[]> =>
+export const listWhole = async (content: SqlStore, filter: SeriesFilter): Promise<number[]> =>
   (await listSeries(content, filter, { since: 0, limit: KEYS_MAX })).map(({ series }) => series)
-
-/** What a key, or all keys of its kind in the account, were charged since each of these days; the earliest day first. */
-export function chargedSince(
-  { content, usage, clock }: Pick<OwnerServices, 'content' | 'usage' | 'clock'>,
-  { account, accountId, kind }: Pick<Caller, 'account' | 'accountId' | 'kind'>,
-  key: KeyRow | undefined,
-  days: readonly number[],
-): Promise<NanoUsd[]> {
-  const of = key === undefined ? { kind } : { keys: [key] }
-  const level = levelOf({ key: key !== undefined, model: false, kind: key === undefined })
-  return usage.readUpToDate(account, async () => {
-    const whole = await listWhole(content, { account: accountId, level, ...of })
-    const [parts = []] = await usedBetween(content, [whole], [...days, clock.now() + DAY_MS])
-    return days.map((_, first) =>
-      parts.slice(first).reduce((sum, { wallet_nano, plan_nano }) => sum + wallet_nano + plan_nano, 0n),
-    ) as NanoUsd[]
-  })
-}
 
 /** A few megabytes, built before the first byte is sent, so that all of it is of the same moment. */
 const ROWS_MAX = 50_000

@@ -384,7 +384,7 @@ export const OF_MONEY = [
       },
       {
         file: 'src/ledger/verify.ts',
-        find: 'at: period_start - 1, otherwise: 0',
+        find: 'at: start - 1, otherwise: 0',
         put: 'at: 0, otherwise: 0',
       },
     ],

@@ -155,6 +155,7 @@ function checkCoverage({ figures, ledgerRows }, actions) {
     'charges to wallets and to plans': settledOn('wallet') && settledOn('builder'),
     'windows that were opened': ledgerRows.transfers.some(({ kind, unit }) => kind === 'grant' && unit === 'quota'),
     'refusals for want of money': denied('insufficient_balance', 'key_spend_cap_reached', 'allowance_exhausted'),
+    'runs that used up their budget': denied('run_budget_exceeded'),
     'refusals of providers': denied('server_is_overloaded') && (denied('upstream_busy') || denied('upstream_timeout')),
     'answers given again, in progress and with another body':
       figures.replays > 0 && figures.reused > 0 && denied('idempotency_in_progress'),

@@ -88,7 +88,7 @@ export const subjectOf = ({ key }, mark) => (mark.includes(':') ? `cap:${mark}` 
 export function useOf(receipt, mark) {
   const { state, hold_nano, charge_nano, input_estimate, output_bound } = receipt
   const isSettled = state === 'settled'
-  if (mark.endsWith('requests_day')) return { held: 1n, spent: isSettled ? 1n : 0n }
+  if (/requests_day$|^run:\d+:requests$/.test(mark)) return { held: 1n, spent: isSettled ? 1n : 0n }
   if (!mark.endsWith('tokens_day')) return { held: hold_nano, spent: isSettled ? charge_nano : 0n }
   const held = BigInt(input_estimate + output_bound)
   if (!isSettled) return { held, spent: 0n }

@@ -8,6 +8,7 @@ const MEANT = {
     ...['person_spend_cap_reached', 'team_budget_reached', 'quota_reached', 'quota_in_flight'],
     // More than the whole quota of a day.
     'request_exceeds_allowance',
+    'run_budget_exceeded',
   ],
   // The plan changes, or is ended for a moment, while requests are on their way.
   builder: [
@@ -17,6 +18,7 @@ const MEANT = {
     'request_exceeds_allowance',
     'subscription_inactive',
     'ledger_unavailable',
+    ...['run_budget_exceeded', 'quota_in_flight'],
   ],
 }
 const MEANT_OF_KEYS = ['idempotency_in_progress', 'idempotency_not_replayable', 'idempotency_key_reused']

@@ -18,6 +18,7 @@ export function planRequest(random, accounts) {
     account: account.email,
     kind: account.kind,
     key: isKeyed ? account.keyedKey : random.pick(account.keys),
+    run: random.chance(0.3) ? planRun(random) : undefined,
     ...(isKeyed ? { once: `once-${random.below(2 ** 31)}-${random.below(2 ** 31)}` } : {}),
     model,
     delivery: random.chance(0.7) ? 'stream' : 'json',
@@ -27,6 +28,12 @@ export function planRequest(random, accounts) {
     fault,
     abort: random.chance(isKeyed ? 0.3 : 0.07) ? planAbort(random, words) : undefined,
   }
+}
+
+/** Bounds that shorten no answer: one that several requests reach, and one that none does. */
+function planRun(random) {
+  const run = random.below(40)
+  return `run-${run}; ${run % 2 === 0 ? 'max_requests=25' : 'max=100'}`
 }
 
 const isFar = (model) => model === 'far' || model === 'backed'

@@ -61,6 +61,7 @@ export function sendRequest({ port, agent, sendTurn, onSeen = () => {} }) {
     outgoing.setHeader('authorization', `Bearer ${sendTurn.key}`)
     outgoing.setHeader('content-type', 'application/json')
     if (sendTurn.once !== undefined) outgoing.setHeader('idempotency-key', sendTurn.once)
+    if (sendTurn.run !== undefined) outgoing.setHeader('x-millrace-run', sendTurn.run)
     outgoing.end(JSON.stringify(bodyOf(sendTurn)))
   })
 }

@@ -32,8 +32,8 @@ export function planRequest(random, accounts) {
 
 /** Bounds that shorten no answer: one that several requests reach, and one that none does. */
 function planRun(random) {
-  const run = random.below(40)
-  return `run-${run}; ${run % 2 === 0 ? 'max_requests=25' : 'max=100'}`
+  const run = random.below(12)
+  return `run-${run}; ${run % 2 === 0 ? 'max_requests=4' : 'max=100'}`
 }
 
 const isFar = (model) => model === 'far' || model === 'backed'

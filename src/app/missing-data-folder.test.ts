@@ -72,6 +72,7 @@ const OTHERS = [
   'db restore',
   'status',
   'doctor',
+  'gauge',
   'apply',
   'accounts import',
   'managed set',

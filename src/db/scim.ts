@@ -70,9 +70,12 @@ export const scimUserUpsert = (personId: string, account: number, profile: Profi
     ...[profile.deleted_at, personId],
   )
 
-/** For a person who is disabled, who counts as no owner. */
+/** For a person who is disabled, who counts as no owner. Fails for an operator. */
 export const roleOfDisabled = (person: number, role: Role): AtomicStatement =>
-  changeOne('UPDATE people SET role = ? WHERE row = ? AND disabled_at IS NOT NULL', role, person)
+  changeOne(
+    `UPDATE people SET role = ? WHERE row = ? AND disabled_at IS NOT NULL AND role <> 'operator'`,
+    ...[role, person],
+  )
 
 /** For a person who is inserted in the same list. */
 export const disableNew = (personId: string, now: number): AtomicStatement =>
@@ -104,12 +107,14 @@ export const findGroupById = (db: LedgerDb, id: string) =>
 export const findGroupByName = (db: LedgerDb, account: number, name: string) =>
   db.selectFrom('scim_groups').selectAll().where('account', '=', account).where('name', '=', name).executeTakeFirst()
 
+/** Without operators, whom a directory does not see and whom its groups do not change. */
 export const listMembersOfGroup = (db: LedgerDb, group: number) =>
   db
     .selectFrom('scim_members')
     .innerJoin('people', 'people.row', 'scim_members.person')
     .selectAll('people')
     .where('scim_members.of_group', '=', group)
+    .where('people.role', '<>', 'operator')
     .orderBy('scim_members.person')
     .execute()
 
@@ -147,6 +152,9 @@ export const groupInsert = (group: NewGroup, teamId: string | null): AtomicState
 
 export const groupUpdate = ({ row, name, external_id }: Pick<StoredGroup, 'row' | 'name' | 'external_id'>) =>
   changeOne('UPDATE scim_groups SET name = ?, external_id = ? WHERE row = ?', name, external_id, row)
+
+export const groupMembersDelete = (row: number): AtomicStatement =>
+  statement('DELETE FROM scim_members WHERE of_group = ?', row)
 
 export const groupDelete = (row: number): AtomicStatement => changeOne('DELETE FROM scim_groups WHERE row = ?', row)
 

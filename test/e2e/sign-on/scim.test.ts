@@ -239,6 +239,28 @@ describe('a group', () => {
     expect(await roles()).toEqual(['member', 'member'])
   })
 
+  it('changes no operator, also one who was in it before', async () => {
+    await signUp(server(), { email: newEmail(), account: other.account })
+    const [root, ben] = [await createUser(other), await createUser(other)]
+    const members = [{ value: root.id }, { value: ben.id }]
+    const group = String((await other.send('POST /Groups', { displayName: 'Elsewhere', members })).json.id)
+    const team = String((await other.send('POST /Groups', { displayName: 'Crew', members })).json.id)
+    const { db, files } = server().app.operations
+    const becomesOperator = "UPDATE people SET role = 'operator' WHERE id = ?"
+    await files.ledger.atomic([{ sql: becomesOperator, rows: [[root.id]] }])
+    const roles = async () => {
+      const rows = await db.selectFrom('people').select('role').where('id', 'in', [root.id, ben.id]).orderBy('row')
+      return (await rows.execute()).map(({ role }) => role)
+    }
+    expect(membersOf(await other.send(`GET /Groups/${group}`))).toEqual([ben.id])
+    const remove = { op: 'remove', path: `members[value eq "${root.id}"]` }
+    expect((await other.send(`PATCH /Groups/${group}`, patch(remove))).status).toBe(200)
+    expect((await other.send(`PUT /Groups/${group}`, { displayName: 'Elsewhere', members: [] })).status).toBe(200)
+    expect(await roles()).toEqual(['operator', 'member'])
+    for (const each of [group, team]) expect((await other.send(`DELETE /Groups/${each}`)).status).toBe(204)
+    expect(await roles()).toEqual(['operator', 'member'])
+  })
+
   it('with many members is changed as a whole or not at all', async () => {
     const whole = await openDirectory('whole@example.com')
     const first = await signUp(server(), { email: newEmail(), account: whole.account })

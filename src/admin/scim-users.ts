@@ -18,13 +18,15 @@ import {
   listIdsByExternalId,
   listScimUsers,
   membershipsDelete,
+  readScimVersion,
   roleOfDisabled,
   type ScimUserRow,
   scimUserUpsert,
+  scimVersionUse,
 } from '../db/scim.ts'
 import { type AtomicStatement, isAlreadyThere } from '../db/sql-store.ts'
 import { type AccountRow, mintPersonId } from '../model/ids.ts'
-import type { AuditEntry } from './audit.ts'
+import type { ActorLog, AuditEntry } from './audit.ts'
 import { type Done, done } from './outcome.ts'
 import { forgetPerson } from './people.ts'
 import {
@@ -49,6 +51,42 @@ export interface ScimServices
 }
 
 export type ScimOutcome = Done<object> | ScimRefused
+
+/** The last change of each directory. There are at most as many as requests under way. */
+const lastChanges = new Map<AccountRow, Promise<unknown>>()
+
+/** After the changes of the same directory that this process makes already, so that few have to be made again. */
+function inTurn<Result>(account: AccountRow, work: () => Promise<Result>): Promise<Result> {
+  const result = (lastChanges.get(account) ?? Promise.resolve()).then(work)
+  const end: Promise<unknown> = result
+    .catch(() => undefined)
+    .then(() => lastChanges.get(account) === end && lastChanges.delete(account))
+  lastChanges.set(account, end)
+  return result
+}
+
+/** With each attempt another change of the same directory was faster. */
+const ATTEMPTS_MAX = 10
+
+/**
+ * Makes a change from what the directory has come to: if another request, also on another node, changes it meanwhile, nothing is
+ * written and the change is made again from what is there then.
+ */
+export const changeDirectory = (
+  services: ScimServices,
+  change: (services: ScimServices) => Promise<ScimOutcome>,
+): Promise<ScimOutcome> =>
+  inTurn(services.account, async () => {
+    const { db, account, auditLog } = services
+    for (let attempt = 1; ; attempt++) {
+      const version = await readScimVersion(db, account)
+      const act: ActorLog['act'] = (acts, statements) =>
+        auditLog.act(acts, [scimVersionUse(account, version), ...statements])
+      const outcome = await change({ ...services, auditLog: { ...auditLog, act } })
+      const isRefused = outcome.kind === 'refused' && outcome.status === 409
+      if (!isRefused || attempt === ATTEMPTS_MAX || (await readScimVersion(db, account)) === version) return outcome
+    }
+  })
 
 export type QueryReader = (name: string) => string | undefined
 
@@ -139,11 +177,12 @@ export async function createUser(services: ScimServices, body: unknown): Promise
   const entry = { action: 'person_provisioned', target: id, account, detail: `${email} as member` } as const
   try {
     const accountId = await idOfAccount(services)
-    await auditLog.act(entry, [
+    const isWritten = await auditLog.act(entry, [
       personInsert({ id, email, role: 'member', password: NO_PASSWORD, now }, accountId),
       scimUserUpsert(id, account, profileOf(EMPTY, terms)),
       ...(terms.active === false ? [disableNew(id, now)] : []),
     ])
+    if (!isWritten) return refuseScim(409, `The users of this account were changed at the same time as ${email}.`)
   } catch (error) {
     if (isAlreadyThere(error)) return taken(email)
     throw error

@@ -15,6 +15,18 @@ const users = (db: LedgerDb, account: number) =>
     .where('people.account', '=', account)
     .where('people.role', '<>', 'operator')
 
+export async function readScimVersion(db: LedgerDb, account: number): Promise<number> {
+  const row = await db.selectFrom('accounts').select('scim_version').where('row', '=', account).executeTakeFirst()
+  return row?.scim_version ?? 0
+}
+
+/** Fails if the directory has changed anything since this version was read. */
+export const scimVersionUse = (account: number, version: number): AtomicStatement =>
+  changeOne(
+    'UPDATE accounts SET scim_version = scim_version + 1 WHERE row = ? AND scim_version = ?',
+    ...[account, version],
+  )
+
 export interface Slice {
   readonly skip: number
   readonly limit: number

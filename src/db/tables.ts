@@ -22,6 +22,8 @@ export interface LedgerTables extends PeopleTables {
     frozen_at: number | null
     /** 1: its people have to give a second factor. */
     second_factor: Generated<number>
+    /** How many changes its directory has made. */
+    scim_version: Generated<number>
   }
   keys: {
     row: Generated<number>

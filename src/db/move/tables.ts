@@ -55,7 +55,10 @@ const BULKY = { isBulky: true }
  */
 export const MOVED_TABLES: readonly MovedTable[] = [
   tableOf('ledger', 'meta', 'name', { text: 'name value' }, { where: `name IN ('${LEDGER_ID}', '${SEALED_BY}')` }),
-  tableOf('ledger', 'accounts', 'row', { number: 'row created_at frozen_at second_factor', text: 'id email status' }),
+  tableOf('ledger', 'accounts', 'row', {
+    number: 'row created_at frozen_at second_factor scim_version',
+    text: 'id email status',
+  }),
   tableOf('ledger', 'buckets', 'row', {
     number: 'row account period_start period_end closed_at posted_nano held_nano',
     text: 'unit kind subject',

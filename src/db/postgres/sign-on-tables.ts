@@ -18,6 +18,8 @@ CREATE TABLE sign_on_uses (
 );
 CREATE INDEX sign_on_uses_by_expiry ON sign_on_uses (expires_at);
 
+ALTER TABLE accounts ADD COLUMN scim_version bigint NOT NULL DEFAULT 0;
+
 CREATE TABLE scim_users (
   person bigint PRIMARY KEY REFERENCES people (row),
   account bigint NOT NULL REFERENCES accounts (row),

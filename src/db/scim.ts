@@ -11,7 +11,7 @@ const users = (db: LedgerDb, account: number) =>
     .selectFrom('people')
     .leftJoin('scim_users', 'scim_users.person', 'people.row')
     .selectAll('people')
-    .select(['external_id', 'given_name', 'family_name', 'display_name', 'deleted_at'])
+    .select(['external_id', 'given_name', 'family_name', 'display_name', 'deleted_at', 'deactivated_at'])
     .where('people.account', '=', account)
     .where('people.role', '<>', 'operator')
 
@@ -74,12 +74,14 @@ type Profile = Omit<Row<'scim_users'>, 'person' | 'account'>
 /** The person is named by id, because they may be inserted in the same list. */
 export const scimUserUpsert = (personId: string, account: number, profile: Profile): AtomicStatement =>
   changeOne(
-    `INSERT INTO scim_users (person, account, external_id, given_name, family_name, display_name, deleted_at)
-      SELECT row, ?, ?, ?, ?, ?, ? FROM people WHERE id = ?
+    `INSERT INTO scim_users (person, account, external_id, given_name, family_name, display_name, deleted_at,
+        deactivated_at)
+      SELECT row, ?, ?, ?, ?, ?, ?, ? FROM people WHERE id = ?
       ON CONFLICT (person) DO UPDATE SET external_id = excluded.external_id, given_name = excluded.given_name,
-        family_name = excluded.family_name, display_name = excluded.display_name, deleted_at = excluded.deleted_at`,
+        family_name = excluded.family_name, display_name = excluded.display_name, deleted_at = excluded.deleted_at,
+        deactivated_at = excluded.deactivated_at`,
     ...[account, profile.external_id, profile.given_name, profile.family_name, profile.display_name],
-    ...[profile.deleted_at, personId],
+    ...[profile.deleted_at, profile.deactivated_at, personId],
   )
 
 /** For a person who is disabled, who counts as no owner. Fails for an operator. */
@@ -88,6 +90,10 @@ export const roleOfDisabled = (person: number, role: Role): AtomicStatement =>
     `UPDATE people SET role = ? WHERE row = ? AND disabled_at IS NOT NULL AND role <> 'operator'`,
     ...[role, person],
   )
+
+/** Fails unless they are disabled since this time, which is when the directory has done it. */
+export const enableDeactivated = (person: number, since: number): AtomicStatement =>
+  changeOne('UPDATE people SET disabled_at = NULL WHERE row = ? AND disabled_at = ?', person, since)
 
 /** For a person who is inserted in the same list. */
 export const disableNew = (personId: string, now: number): AtomicStatement =>

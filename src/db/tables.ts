@@ -279,6 +279,8 @@ export interface LedgerTables extends PeopleTables {
     display_name: string | null
     /** Until SCIM creates them again, it does not show them. */
     deleted_at: number | null
+    /** When SCIM has disabled the person. An operator or an admin who disables them does so at another time. */
+    deactivated_at: number | null
   }
   /** Groups of an account at its directory. */
   scim_groups: {

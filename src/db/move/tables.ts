@@ -132,7 +132,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   }),
   tableOf('ledger', 'identities', 'row', { number: 'row person created_at', text: 'issuer subject' }),
   tableOf('ledger', 'scim_users', 'person', {
-    number: 'person account deleted_at',
+    number: 'person account deleted_at deactivated_at',
     text: 'external_id given_name family_name display_name',
   }),
   tableOf('ledger', 'scim_groups', 'row', { number: 'row account team created_at', text: 'id name external_id' }),

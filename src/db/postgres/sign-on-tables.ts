@@ -27,7 +27,8 @@ CREATE TABLE scim_users (
   given_name text,
   family_name text,
   display_name text,
-  deleted_at bigint
+  deleted_at bigint,
+  deactivated_at bigint
 );
 CREATE INDEX scim_users_by_external_id ON scim_users (account, external_id) WHERE external_id IS NOT NULL;
 

@@ -496,6 +496,8 @@ export interface LedgerTables extends PeopleTables {
     webhook: number | null
     /** The address of a mail. */
     recipient: string | null
+    /** The account that a mail is about; null for one of the server. */
+    mail_account: number | null
     language: Language | null
     /** What is sent where it is not the notice: a link that only the recipient may read. Deleted once it is sent. */
     ring_key: string | null

@@ -180,7 +180,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     bytes: 'secret former_secret',
   }),
   tableOf('ledger', 'notice_deliveries', 'row', {
-    number: 'row notice webhook attempts next_at status created_at ended_at',
+    number: 'row notice webhook mail_account attempts next_at status created_at ended_at',
     text: 'id event recipient language ring_key state error',
     bytes: 'sealed',
   }),

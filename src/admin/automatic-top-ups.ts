@@ -3,6 +3,7 @@ import {
   findOpenAutomaticPayment,
   findPayer,
   listAutomaticPayers,
+  owesMoney,
   payerUpdate,
   paymentInsert,
   type StoredPayer,
@@ -55,13 +56,15 @@ export async function topUpWallets(services: PaymentServices, { onUnfinished }: 
   }
 }
 
-/** Notes a payment if the balance is low and the month leaves room; undefined otherwise. */
+/** Notes a payment if the balance is low and the month leaves room, and nothing is owed; undefined otherwise. */
 async function beginTopUp(services: PaymentServices, payer: StoredPayer): Promise<StoredPayment | undefined> {
   const { db, clock, ledger, random } = services
   const account = await findAccountByRow(db, payer.account)
   if (account?.status !== 'active' || payer.method === null || payer.customer === null) return undefined
   const { available } = await ledger.accountStatus(payer.account as AccountRow)
   if (available >= payer.below_nano) return undefined
+  // What went back to the card would be taken from it again.
+  if (await owesMoney(db, payer.account)) return undefined
   const now = clock.now()
   const spent = await sumAutomaticPayments(db, payer.account, monthStart(now))
   if (spent + payer.add_nano > payer.month_nano) return undefined

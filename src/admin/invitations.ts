@@ -154,8 +154,8 @@ export async function draftInvitation(
   const link = `${consoleUrl()}/setup?code=${code}`
   const resets = person !== undefined
   const sealed = { link, expiresAt: isoTime(expiresAt), resets }
-  const mail =
-    email === null ? undefined : invitationMail.draft(email, sealed, await invitationMail.languageFor(email, actor))
+  const to = email === null ? undefined : { to: email, language: await invitationMail.languageFor(email, actor) }
+  const mail = to && invitationMail.draft({ ...to, account: account?.row ?? null }, sealed)
   return {
     statements: [...maker, ...inviteInsert(invite, replaced), ...(mail?.statements ?? [])],
     entry: { action: 'invited', ...about, detail: `${email ?? 'the first person'} ${what}` } as const,

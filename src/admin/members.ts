@@ -21,6 +21,7 @@ import type { LedgerDb } from '../db/tables.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type ActorLog, actorLogOf } from './audit.ts'
 import { capsOf } from './caps.ts'
+import { HOUR_MS } from './date-ranges.ts'
 import { draftInvitation } from './invitations.ts'
 import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
 import { forgetPerson, type PeopleServices } from './people.ts'
@@ -79,8 +80,11 @@ export async function inviteMember(
   }
   const { account, person: actor } = manager
   const draft = await draftInvitation(people, { role, account, person: undefined, email }, actor.email, roles)
-  const isWritten = await logOf(people, manager).act(draft.entry, [roleCheck(actor), ...draft.statements])
-  return isWritten ? done(await draft.finish()) : changedMeanwhile
+  const { invitationMail } = people
+  const statements = [roleCheck(actor), invitationMail.room(account.row), ...draft.statements]
+  const isWritten = await logOf(people, manager).act(draft.entry, statements)
+  if (isWritten) return done(await draft.finish())
+  return (await invitationMail.hasRoom(account.row)) ? changedMeanwhile : tooManyInvitations
 }
 
 /** Gives a person another role. The links that they have made end, because a lower role may not have made them. */
@@ -205,6 +209,12 @@ async function viewOf(db: LedgerDb, person: StoredPerson) {
 }
 
 const ownersOnly = refuseOperation('role_too_low', 'Only an owner of the account can invite, change or remove owners.')
+
+const tooManyInvitations = refuseOperation(
+  'too_many_invitations',
+  'This account has sent 100 invitations within an hour. Invite further people in an hour.',
+  { retryAfterSeconds: HOUR_MS / 1000 },
+)
 
 const memberDisabled = ({ email }: StoredPerson) =>
   refuseOperation('person_disabled', `${email} was removed from this account. The operator can enable them again.`)

@@ -75,6 +75,7 @@ export const REFUSALS = {
   payment_not_found: 404,
   payment_failed: 502,
   too_many_payments: 429,
+  too_many_invitations: 429,
   no_saved_card: 409,
   plan_bought: 409,
   backup_refused: 409,

@@ -64,9 +64,10 @@ export async function applyPaymentNews(
     const payment = await findPaymentByRow(services.db, found.row)
     if (payment === undefined) return undefined
     const next = mergeNews(payment, news, services.clock.now())
-    const payer = await payerWith(services, payment, news)
+    const payer = await payerWith(services, { payment, next, news })
     if (isSamePayment(payment, next) && payer === undefined) return settlePayment(services, payment.row)
-    const [{ account, id: target }, detail] = [payment, describeChange(payment, next)]
+    const [{ account, id: target }, change] = [payment, describeChange(payment, next)]
+    const detail = payer?.failure === MONEY_WENT_BACK ? `${change}, automatic top-up off` : change
     const entry = { action: 'payment_changed', target, account, detail } as const
     const statements = [paymentUpdate(next), ...(payer === undefined ? [] : [payerUpdate(payer)])]
     if (await asProvider(services).act(entry, statements)) return settlePayment(services, payment.row)
@@ -136,29 +137,38 @@ function describeChange(payment: StoredPayment, next: StoredPayment): string {
   return parts.filter((part) => part !== undefined).join(', ') || 'details'
 }
 
-/** The customer, and the card that its owner has asked to save; undefined if they are known. */
+/** Shown on the wallet's page. */
+const MONEY_WENT_BACK = 'A payment was refunded or disputed.'
+
+/**
+ * The customer, and the card that its owner has asked to save. Money that goes back switches the automatic top-up off, which
+ * would charge the card for it again. Undefined: nothing changes.
+ */
 async function payerWith(
-  { db, files }: PaymentServices,
-  payment: StoredPayment,
-  { card, customer }: PaymentNews,
+  { db, files, clock }: PaymentServices,
+  {
+    payment,
+    next,
+    news,
+  }: { readonly payment: StoredPayment; readonly next: StoredPayment; readonly news: PaymentNews },
 ): Promise<StoredPayer | undefined> {
+  const { card, customer } = news
   const saved = payment.saves_card === 1 ? card : undefined
-  if (saved === undefined && customer === undefined) return undefined
+  const goesBack = backOf(next) > backOf(payment)
+  if (saved === undefined && customer === undefined && !goesBack) return undefined
   const known = await findPayer(db, payment.account)
   if (known === undefined) await files.ledger.atomic([payerInsert(payment.account)])
   const payer = known ?? (await findPayer(db, payment.account))
   if (payer === undefined) return undefined
+  const isSwitchedOff = goesBack && payer.automatic === 1
+  const off = isSwitchedOff ? { automatic: 0, failure: MONEY_WENT_BACK, failed_at: clock.now() } : {}
   if (saved !== undefined) {
-    return {
-      ...payer,
-      customer: saved.customer,
-      method: saved.method,
-      card: saved.shown ?? 'card',
-      failures: 0,
-      failure: null,
-    }
+    const { customer, method, shown = 'card' } = saved
+    return { ...payer, customer, method, card: shown, failures: 0, failure: null, ...off }
   }
-  return payer.customer === null && customer !== undefined ? { ...payer, customer } : undefined
+  const isNew = payer.customer === null && customer !== undefined
+  if (!isNew && !isSwitchedOff) return undefined
+  return { ...payer, ...(isNew && { customer }), ...off }
 }
 
 /** What a paid payment adds to the wallet: never more than was ordered, and nothing where a plan was bought. */

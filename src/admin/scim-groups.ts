@@ -8,6 +8,7 @@ import {
   findTeamByRow,
   groupDelete,
   groupInsert,
+  groupMembersDelete,
   groupUpdate,
   listGroupsOfPerson,
   listMembersOfGroup,
@@ -206,7 +207,7 @@ async function planMembers(
   const [statements, told, emails]: [AtomicStatement[], string[], string[]] = [[], [], []]
   /** They get the role of the first rule for one of their groups. Without such a group they are members. */
   const roleAfter = async ({ row, role }: StoredPerson, isMember: boolean) => {
-    if (!group.isRole) return role
+    if (!group.isRole || role === 'operator') return role
     const others = (await listGroupsOfPerson(db, row)).filter(({ id }) => id !== group.id)
     const names = new Set([...others.map(({ name }) => name), ...(isMember ? [group.name] : [])])
     return roles.find((rule) => names.has(rule.group))?.role ?? 'member'
@@ -279,6 +280,8 @@ export async function deleteGroup(services: ScimServices, id: string): Promise<S
     entry: { action: 'group_deleted', target: id, account, detail: quoted(row.name) },
     before: [],
     after: [
+      // Also those of operators.
+      groupMembersDelete(row.row),
       groupDelete(row.row),
       ...(team === undefined ? [] : [teamUpdate({ ...team, archived_at: team.archived_at ?? clock.now() })]),
     ],

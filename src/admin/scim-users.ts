@@ -6,25 +6,27 @@ import {
   invitesOfMakerWithdrawal,
   inviteWithdrawal,
   memberRemoval,
-  personEnable,
   personInsert,
   sessionsDelete,
 } from '../db/people.ts'
 import {
   countScimUsers,
   disableNew,
+  enableDeactivated,
   findScimUser,
   listGroupsOfPerson,
   listIdsByExternalId,
   listScimUsers,
   membershipsDelete,
+  readScimVersion,
   roleOfDisabled,
   type ScimUserRow,
   scimUserUpsert,
+  scimVersionUse,
 } from '../db/scim.ts'
 import { type AtomicStatement, isAlreadyThere } from '../db/sql-store.ts'
 import { type AccountRow, mintPersonId } from '../model/ids.ts'
-import type { AuditEntry } from './audit.ts'
+import type { ActorLog, AuditEntry } from './audit.ts'
 import { type Done, done } from './outcome.ts'
 import { forgetPerson } from './people.ts'
 import {
@@ -49,6 +51,42 @@ export interface ScimServices
 }
 
 export type ScimOutcome = Done<object> | ScimRefused
+
+/** The last change of each directory. There are at most as many as requests under way. */
+const lastChanges = new Map<AccountRow, Promise<unknown>>()
+
+/** After the changes of the same directory that this process makes already, so that few have to be made again. */
+function inTurn<Result>(account: AccountRow, work: () => Promise<Result>): Promise<Result> {
+  const result = (lastChanges.get(account) ?? Promise.resolve()).then(work)
+  const end: Promise<unknown> = result
+    .catch(() => undefined)
+    .then(() => lastChanges.get(account) === end && lastChanges.delete(account))
+  lastChanges.set(account, end)
+  return result
+}
+
+/** With each attempt another change of the same directory was faster. */
+const ATTEMPTS_MAX = 10
+
+/**
+ * Makes a change from what the directory has come to: if another request, also on another node, changes it meanwhile, nothing is
+ * written and the change is made again from what is there then.
+ */
+export const changeDirectory = (
+  services: ScimServices,
+  change: (services: ScimServices) => Promise<ScimOutcome>,
+): Promise<ScimOutcome> =>
+  inTurn(services.account, async () => {
+    const { db, account, auditLog } = services
+    for (let attempt = 1; ; attempt++) {
+      const version = await readScimVersion(db, account)
+      const act: ActorLog['act'] = (acts, statements) =>
+        auditLog.act(acts, [scimVersionUse(account, version), ...statements])
+      const outcome = await change({ ...services, auditLog: { ...auditLog, act } })
+      const isRefused = outcome.kind === 'refused' && outcome.status === 409
+      if (!isRefused || attempt === ATTEMPTS_MAX || (await readScimVersion(db, account)) === version) return outcome
+    }
+  })
 
 export type QueryReader = (name: string) => string | undefined
 
@@ -136,14 +174,16 @@ export async function createUser(services: ScimServices, body: unknown): Promise
   if (former !== undefined && !isShown(former)) return write(services, former, { active: true, ...terms })
   if ((await findPersonByEmail(db, email)) !== undefined) return taken(email)
   const [id, now] = [mintPersonId(random), clock.now()]
+  const isDisabled = terms.active === false
   const entry = { action: 'person_provisioned', target: id, account, detail: `${email} as member` } as const
   try {
     const accountId = await idOfAccount(services)
-    await auditLog.act(entry, [
+    const isWritten = await auditLog.act(entry, [
       personInsert({ id, email, role: 'member', password: NO_PASSWORD, now }, accountId),
-      scimUserUpsert(id, account, profileOf(EMPTY, terms)),
-      ...(terms.active === false ? [disableNew(id, now)] : []),
+      scimUserUpsert(id, account, { ...profileOf(EMPTY, terms), deactivated_at: isDisabled ? now : null }),
+      ...(isDisabled ? [disableNew(id, now)] : []),
     ])
+    if (!isWritten) return refuseScim(409, `The users of this account were changed at the same time as ${email}.`)
   } catch (error) {
     if (isAlreadyThere(error)) return taken(email)
     throw error
@@ -198,48 +238,56 @@ async function change(services: ScimServices, id: string, terms: UserTerms): Pro
 
 /** Nothing is written if nothing changes, so that a directory may repeat what it says. */
 async function write(services: ScimServices, row: ScimUserRow, terms: UserTerms): Promise<ScimOutcome> {
-  const profile = profileOf(row, terms)
-  const names = ['external_id', 'given_name', 'family_name', 'display_name', 'deleted_at'] as const
-  const changed = names.filter((name) => profile[name] !== row[name])
   const isActive = row.disabled_at === null
   const active = terms.active ?? isActive
+  if (active && row.disabled_at !== null && row.disabled_at !== row.deactivated_at) return disabledHere(row)
+  const now = services.clock.now()
+  const deactivated_at = active === isActive ? row.deactivated_at : active ? null : now
+  const profile = { ...profileOf(row, terms), deactivated_at }
+  const names = ['external_id', 'given_name', 'family_name', 'display_name', 'deleted_at', 'deactivated_at'] as const
+  const changed = names.filter((name) => profile[name] !== row[name])
   if (changed.length === 0 && active === isActive) return showUser(services, row.id)
   const profileStatements = changed.length === 0 ? [] : [scimUserUpsert(row.id, services.account, profile)]
   const [action, statements] =
     active === isActive
       ? (['person_provisioned', profileStatements] as const)
       : active
-        ? (['person_enabled', [personEnable(row.row), ...profileStatements]] as const)
-        : (['person_removed', [...removalOf(services, row), ...profileStatements]] as const)
+        ? (['person_enabled', [enableDeactivated(row.row, row.disabled_at ?? 0), ...profileStatements]] as const)
+        : (['person_removed', [...removalOf(row, now), ...profileStatements]] as const)
   const refused = await act(services, row, { action, statements })
   return refused ?? showUser(services, row.id)
 }
 
 /** As when an owner removes a member. */
-function removalOf({ clock }: ScimServices, row: ScimUserRow): AtomicStatement[] {
-  const now = clock.now()
-  return [
-    memberRemoval(row, now),
-    sessionsDelete(row.row),
-    inviteWithdrawal(row.email),
-    invitesOfMakerWithdrawal(row.email, now),
-    keysRevocation(row.row, now),
-  ]
-}
+const removalOf = (row: ScimUserRow, now: number): AtomicStatement[] => [
+  memberRemoval(row, now),
+  sessionsDelete(row.row),
+  inviteWithdrawal(row.email),
+  invitesOfMakerWithdrawal(row.email, now),
+  keysRevocation(row.row, now),
+]
+
+const disabledHere = ({ email }: ScimUserRow): ScimRefused =>
+  refuseScim(
+    409,
+    `${email} was disabled by an operator or an admin of Millrace, not by the directory. Ask an operator to enable them.`,
+  )
 
 /** Disables the person for good, until the directory creates them again. */
 export async function deleteUser(services: ScimServices, id: string): Promise<ScimOutcome> {
   const { db, account, clock } = services
   const row = await findScimUser(db, account, { id })
   if (row === undefined || !isShown(row)) return notFound('user', id)
+  const now = clock.now()
+  const deactivated_at = row.disabled_at === null ? now : row.deactivated_at
   const statements = [
-    ...(row.disabled_at === null ? removalOf(services, row) : []),
+    ...(row.disabled_at === null ? removalOf(row, now) : []),
     membershipsDelete(row.row),
     // Created again, they do not get back a role that a group gave.
     ...((await listGroupsOfPerson(db, row.row)).some(({ team }) => team === null)
       ? [roleOfDisabled(row.row, 'member')]
       : []),
-    scimUserUpsert(id, account, { ...profileOf(row, {}), deleted_at: clock.now() }),
+    scimUserUpsert(id, account, { ...profileOf(row, {}), deleted_at: now, deactivated_at }),
   ]
   const refused = await act(services, row, { action: 'person_removed', statements })
   return refused ?? done({})

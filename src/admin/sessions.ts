@@ -8,6 +8,7 @@ import {
   findSessionByDigest,
   listSessionsOfPerson,
   type SessionWithPerson,
+  STRENGTHS,
   sessionDelete,
   sessionInsert,
   sweepInvites,
@@ -188,7 +189,7 @@ const sessionOf = (found: SessionWithPerson) => ({
   expiresAt: found.expires_at,
   means: found.means as SignInMeans,
   /** A second factor was given in it, or the provider has asked for one. */
-  isStrong: found.strong === 1,
+  isStrong: found.strong !== STRENGTHS.none,
   accountNeedsFactor: found.account_factor === 1,
   /** What the person has beside the password. */
   factors: { code: found.has_totp === 1, passkey: found.has_passkey === 1 },
@@ -237,7 +238,7 @@ export function openSession(
     digest: digestSession(secret),
     now,
     expiresAt: now + SESSION_MS,
-    ...{ means, strong: isStrong ? 1 : 0 },
+    ...{ means, strong: isStrong ? STRENGTHS[means === 'provider' ? 'provider' : 'here'] : STRENGTHS.none },
     agent: oneLine(agent),
     address: oneLine(address ?? ''),
   }

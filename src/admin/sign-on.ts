@@ -160,7 +160,7 @@ async function confirm(
   if (authTime === undefined || authTime * 1000 < kept.at - SKEW_MS) return 'not_fresh'
   await file.atomic([
     sessionConfirmation(session.row, clock.now()),
-    ...(isStrong ? [sessionStrengthening(session.row)] : []),
+    ...(isStrong ? [sessionStrengthening(session.row, 'provider')] : []),
   ])
   sessions.forgetAll()
   return undefined

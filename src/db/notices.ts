@@ -205,6 +205,8 @@ export const webhookDelivery = ({ id, event, notice, at }: NewDelivery, webhook:
 
 interface MailRecipient {
   readonly email: string
+  /** The account that it is about. */
+  readonly account: number | null
   readonly language: 'en' | 'de'
 }
 
@@ -216,31 +218,66 @@ interface MailBounds {
 /** Nothing where the recipient has got that many mails since then. */
 export const mailDelivery = (
   { id, event, notice, at }: NewDelivery,
-  { email, language }: MailRecipient,
+  { email, account, language }: MailRecipient,
   bounds: MailBounds,
   sealed?: Pick<StoredDelivery, 'ring_key' | 'sealed'>,
 ): AtomicStatement =>
   statement(
-    `INSERT INTO notice_deliveries (id, event, notice, recipient, language, ring_key, sealed, state, attempts, next_at, created_at)
-      SELECT ?1, ?2, (SELECT row FROM notices WHERE id = ?3), ?4, ?5, ?6, ?7, 'waiting', 0, ?8, ?8
+    `INSERT INTO notice_deliveries (id, event, notice, recipient, language, ring_key, sealed, state, attempts, next_at, created_at,
+        mail_account)
+      SELECT ?1, ?2, (SELECT row FROM notices WHERE id = ?3), ?4, ?5, ?6, ?7, 'waiting', 0, ?8, ?8, ?11
       WHERE (SELECT COUNT(*) FROM notice_deliveries WHERE recipient = ?4 AND created_at > ?9) < ?10`,
     ...[id, event, notice, email, language, sealed?.ring_key ?? null, sealed?.sealed ?? null, at],
-    ...[bounds.since, bounds.most],
+    ...[bounds.since, bounds.most, account],
   )
 
-/** Whose deliveries are bounded together: those of an account by its row, and these. */
-export const OWNER_OF_MAIL = 'mail'
-export const OWNER_OF_OPERATORS = '0'
+export async function countInvitationMails(db: LedgerDb, account: number, since: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('notice_deliveries')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where(sql<boolean>`event = 'invitation'`)
+    .where('mail_account', '=', account)
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Fails if this account has sent that many invitations since then. */
+export const invitationMailRoom = (account: number, { since, most }: MailBounds): AtomicStatement =>
+  changeOne(
+    `UPDATE accounts SET status = status WHERE row = ? AND (SELECT COUNT(*) FROM notice_deliveries
+      WHERE event = 'invitation' AND mail_account = ? AND created_at > ?) < ?`,
+    ...[account, account, since, most],
+  )
 
 export type DueDelivery = StoredDelivery & { readonly account: number | null }
 
-/** The next ones to send, without those of owners who have enough of them on the way. */
+/** Whose deliveries are bounded together: an account, or the operators, by webhook or by mail. */
+export interface DeliveryOwner {
+  readonly by: 'webhook' | 'mail'
+  /** 0: the operators. */
+  readonly account: number
+}
+
+export const ownerOfDelivery = ({ webhook, account, mail_account }: DueDelivery): DeliveryOwner =>
+  webhook === null ? { by: 'mail', account: mail_account ?? 0 } : { by: 'webhook', account: account ?? 0 }
+
+interface DueOnes {
+  readonly limit: number
+  /** Owners who have enough of them on the way. */
+  readonly full: readonly DeliveryOwner[]
+  readonly isMailFull: boolean
+}
+
+/** The next ones to send. */
 export const listDueDeliveries = (
   db: LedgerDb,
   now: number,
-  { limit, full }: { readonly limit: number; readonly full: readonly string[] },
+  { limit, full, isMailFull }: DueOnes,
 ): Promise<DueDelivery[]> => {
-  const accounts = full.filter((owner) => owner !== OWNER_OF_MAIL).map(Number)
+  const [accounts, mailAccounts] = (['webhook', 'mail'] as const).map((by) =>
+    full.filter((owner) => owner.by === by).map(({ account }) => account),
+  ) as [number[], number[]]
   return db
     .selectFrom('notice_deliveries')
     .leftJoin('webhooks', 'webhooks.row', 'notice_deliveries.webhook')
@@ -248,7 +285,12 @@ export const listDueDeliveries = (
     .select('webhooks.account')
     .where('notice_deliveries.state', '=', sql.lit('waiting'))
     .where('next_at', '<=', now)
-    .$if(full.includes(OWNER_OF_MAIL), (rows) => rows.where('webhook', 'is not', null))
+    .$if(isMailFull, (rows) => rows.where('webhook', 'is not', null))
+    .$if(mailAccounts.length > 0, (rows) =>
+      rows.where((where) =>
+        where.or([where('webhook', 'is not', null), where(sql`coalesce(mail_account, 0)`, 'not in', mailAccounts)]),
+      ),
+    )
     .$if(accounts.length > 0, (rows) =>
       rows.where((where) =>
         where.or([where('webhook', 'is', null), where(sql`coalesce(webhooks.account, 0)`, 'not in', accounts)]),

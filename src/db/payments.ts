@@ -67,6 +67,16 @@ export const listOwedPayments = (db: LedgerDb, { after, limit }: PageAfter) =>
     .limit(limit)
     .execute()
 
+/** Whether the wallet could not give back all that was refunded or disputed. */
+export const owesMoney = async (db: LedgerDb, account: number): Promise<boolean> =>
+  (await db
+    .selectFrom('payments')
+    .select('row')
+    .where('account', '=', account)
+    .where(sql<boolean>`owed_nano > 0`)
+    .limit(1)
+    .executeTakeFirst()) !== undefined
+
 export const listOpenPayments = (db: LedgerDb, { after, limit }: PageAfter) =>
   db
     .selectFrom('payments')

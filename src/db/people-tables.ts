@@ -33,7 +33,7 @@ export interface PeopleTables {
     address: string
     /** How it signed in: `password`, `code` (password and authenticator app), `recovery_code`, `passkey`, `link`. */
     means: Generated<string>
-    /** 1: a second factor was given in it, or a provider has asked for one. */
+    /** 1: a second factor of this server was given in it. 2: a provider has asked for one. */
     strong: Generated<number>
   }
   /** The authenticator app of a person. */

@@ -155,7 +155,15 @@ export const sessionConfirmation = (row: number, now: number) =>
   changeOne('UPDATE sessions SET confirmed_at = ? WHERE row = ?', now, row)
 
 /** A second factor was given in it. */
-export const sessionStrengthening = (row: number) => changeOne('UPDATE sessions SET strong = 1 WHERE row = ?', row)
+/** What `sessions.strong` is, by who has asked for the second factor. */
+export const STRENGTHS = { none: 0, here: 1, provider: 2 } as const
+
+/** That a provider has asked for one counts for the whole session. */
+export const sessionStrengthening = (row: number, by: 'here' | 'provider' = 'here') =>
+  changeOne(
+    'UPDATE sessions SET strong = CASE WHEN strong > ? THEN strong ELSE ? END WHERE row = ?',
+    ...[STRENGTHS[by], STRENGTHS[by], row],
+  )
 
 export async function touchSession(db: LedgerDb, row: number, now: number): Promise<void> {
   await db.updateTable('sessions').set({ seen_at: now }).where('row', '=', row).execute()

@@ -68,6 +68,7 @@ describe('accounts', () => {
     created_at: 5,
     frozen_at: null,
     second_factor: 0,
+    scim_version: 0,
   }
 
   it('are found by id, email and row', async () => {

@@ -11,9 +11,21 @@ const users = (db: LedgerDb, account: number) =>
     .selectFrom('people')
     .leftJoin('scim_users', 'scim_users.person', 'people.row')
     .selectAll('people')
-    .select(['external_id', 'given_name', 'family_name', 'display_name', 'deleted_at'])
+    .select(['external_id', 'given_name', 'family_name', 'display_name', 'deleted_at', 'deactivated_at'])
     .where('people.account', '=', account)
     .where('people.role', '<>', 'operator')
+
+export async function readScimVersion(db: LedgerDb, account: number): Promise<number> {
+  const row = await db.selectFrom('accounts').select('scim_version').where('row', '=', account).executeTakeFirst()
+  return row?.scim_version ?? 0
+}
+
+/** Fails if the directory has changed anything since this version was read. */
+export const scimVersionUse = (account: number, version: number): AtomicStatement =>
+  changeOne(
+    'UPDATE accounts SET scim_version = scim_version + 1 WHERE row = ? AND scim_version = ?',
+    ...[account, version],
+  )
 
 export interface Slice {
   readonly skip: number
@@ -62,17 +74,26 @@ type Profile = Omit<Row<'scim_users'>, 'person' | 'account'>
 /** The person is named by id, because they may be inserted in the same list. */
 export const scimUserUpsert = (personId: string, account: number, profile: Profile): AtomicStatement =>
   changeOne(
-    `INSERT INTO scim_users (person, account, external_id, given_name, family_name, display_name, deleted_at)
-      SELECT row, ?, ?, ?, ?, ?, ? FROM people WHERE id = ?
+    `INSERT INTO scim_users (person, account, external_id, given_name, family_name, display_name, deleted_at,
+        deactivated_at)
+      SELECT row, ?, ?, ?, ?, ?, ?, ? FROM people WHERE id = ?
       ON CONFLICT (person) DO UPDATE SET external_id = excluded.external_id, given_name = excluded.given_name,
-        family_name = excluded.family_name, display_name = excluded.display_name, deleted_at = excluded.deleted_at`,
+        family_name = excluded.family_name, display_name = excluded.display_name, deleted_at = excluded.deleted_at,
+        deactivated_at = excluded.deactivated_at`,
     ...[account, profile.external_id, profile.given_name, profile.family_name, profile.display_name],
-    ...[profile.deleted_at, personId],
+    ...[profile.deleted_at, profile.deactivated_at, personId],
   )
 
-/** For a person who is disabled, who counts as no owner. */
+/** For a person who is disabled, who counts as no owner. Fails for an operator. */
 export const roleOfDisabled = (person: number, role: Role): AtomicStatement =>
-  changeOne('UPDATE people SET role = ? WHERE row = ? AND disabled_at IS NOT NULL', role, person)
+  changeOne(
+    `UPDATE people SET role = ? WHERE row = ? AND disabled_at IS NOT NULL AND role <> 'operator'`,
+    ...[role, person],
+  )
+
+/** Fails unless they are disabled since this time, which is when the directory has done it. */
+export const enableDeactivated = (person: number, since: number): AtomicStatement =>
+  changeOne('UPDATE people SET disabled_at = NULL WHERE row = ? AND disabled_at = ?', person, since)
 
 /** For a person who is inserted in the same list. */
 export const disableNew = (personId: string, now: number): AtomicStatement =>
@@ -104,12 +125,14 @@ export const findGroupById = (db: LedgerDb, id: string) =>
 export const findGroupByName = (db: LedgerDb, account: number, name: string) =>
   db.selectFrom('scim_groups').selectAll().where('account', '=', account).where('name', '=', name).executeTakeFirst()
 
+/** Without operators, whom a directory does not see and whom its groups do not change. */
 export const listMembersOfGroup = (db: LedgerDb, group: number) =>
   db
     .selectFrom('scim_members')
     .innerJoin('people', 'people.row', 'scim_members.person')
     .selectAll('people')
     .where('scim_members.of_group', '=', group)
+    .where('people.role', '<>', 'operator')
     .orderBy('scim_members.person')
     .execute()
 
@@ -147,6 +170,9 @@ export const groupInsert = (group: NewGroup, teamId: string | null): AtomicState
 
 export const groupUpdate = ({ row, name, external_id }: Pick<StoredGroup, 'row' | 'name' | 'external_id'>) =>
   changeOne('UPDATE scim_groups SET name = ?, external_id = ? WHERE row = ?', name, external_id, row)
+
+export const groupMembersDelete = (row: number): AtomicStatement =>
+  statement('DELETE FROM scim_members WHERE of_group = ?', row)
 
 export const groupDelete = (row: number): AtomicStatement => changeOne('DELETE FROM scim_groups WHERE row = ?', row)
 

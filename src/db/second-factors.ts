@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { STRENGTHS } from './people.ts'
 import { type AtomicStatement, changeOne, changeRows, type SqlStore, statement } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
@@ -120,10 +121,10 @@ export const factorRemains = (person: number, isNeededByServer: boolean) =>
     ...[person, isNeededByServer ? 1 : 0],
   )
 
-/** Only a provider may have asked for a factor that is not here. */
+/** What a provider has asked for stays. */
 export const sessionsWeakened = (person: number) =>
   statement(
-    `UPDATE sessions SET strong = 0 WHERE person = ? AND means <> 'provider'
+    `UPDATE sessions SET strong = 0 WHERE person = ? AND strong = ${STRENGTHS.here}
       AND NOT EXISTS (SELECT 1 FROM people WHERE people.row = ? AND ${HAS_FACTOR})`,
     ...[person, person],
   )

@@ -22,6 +22,8 @@ export interface LedgerTables extends PeopleTables {
     frozen_at: number | null
     /** 1: its people have to give a second factor. */
     second_factor: Generated<number>
+    /** How many changes its directory has made. */
+    scim_version: Generated<number>
   }
   keys: {
     row: Generated<number>
@@ -277,6 +279,8 @@ export interface LedgerTables extends PeopleTables {
     display_name: string | null
     /** Until SCIM creates them again, it does not show them. */
     deleted_at: number | null
+    /** When SCIM has disabled the person. An operator or an admin who disables them does so at another time. */
+    deactivated_at: number | null
   }
   /** Groups of an account at its directory. */
   scim_groups: {
@@ -492,6 +496,8 @@ export interface LedgerTables extends PeopleTables {
     webhook: number | null
     /** The address of a mail. */
     recipient: string | null
+    /** The account that a mail is about; null for one of the server. */
+    mail_account: number | null
     language: Language | null
     /** What is sent where it is not the notice: a link that only the recipient may read. Deleted once it is sent. */
     ring_key: string | null

@@ -1,13 +1,13 @@
 import type { Language, NoticeFacts } from '../contract/notices.ts'
 import {
   claimDelivery,
+  type DeliveryOwner,
   type DueDelivery,
   deliveryAttempted,
   findNoticeByRow,
   findWebhookByRow,
   listDueDeliveries,
-  OWNER_OF_MAIL,
-  OWNER_OF_OPERATORS,
+  ownerOfDelivery,
   releaseDeliveries,
   type StoredDelivery,
   type StoredWebhook,
@@ -34,6 +34,8 @@ const JITTER = 0.2
 const CLAIM_MS = 60_000
 const AT_ONCE = 24
 const AT_ONCE_OF_OWNER = 4
+/** So that a mail server that answers late leaves room for webhooks. */
+const MAILS_AT_ONCE = 12
 /** A webhook that fails for so long is switched off. */
 const WEBHOOK_FAILS_MS = 3 * 86_400_000
 
@@ -54,15 +56,18 @@ export interface SealedInvitation {
 }
 
 /**
- * Sends what is due. Each account has a bound of its own, and so do operators and mail: a receiver that answers late, or a mail
- * server that does, makes no other one wait.
+ * Sends what is due. Each account has bounds of its own for webhooks and for mails, and so do operators, and mail has one in all: a
+ * receiver that answers late, a mail server that does, or an account with many mails, makes no other one wait.
  */
 export function createDelivery(services: DeliveryServices) {
   const { db, clock, onFailure, onQueued } = services
   /** The attempts that run now, with whose they are. */
-  const running = new Map<Promise<unknown>, string>()
-  const isFull = (owner: string): boolean =>
-    [...running.values()].filter((each) => each === owner).length >= AT_ONCE_OF_OWNER
+  const running = new Map<Promise<unknown>, DeliveryOwner>()
+  const countRunning = (is: (owner: DeliveryOwner) => boolean): number => [...running.values()].filter(is).length
+  const isMailFull = (): boolean => countRunning(({ by }) => by === 'mail') >= MAILS_AT_ONCE
+  const isFull = ({ by, account }: DeliveryOwner): boolean =>
+    countRunning((each) => each.by === by && each.account === account) >= AT_ONCE_OF_OWNER ||
+    (by === 'mail' && isMailFull())
   const begin = (delivery: DueDelivery, claimedUntil: number): void => {
     const attempt = deliver(services, delivery, claimedUntil)
       .catch(onFailure)
@@ -70,17 +75,17 @@ export function createDelivery(services: DeliveryServices) {
         running.delete(attempt)
         onQueued()
       })
-    running.set(attempt, ownerOf(delivery))
+    running.set(attempt, ownerOfDelivery(delivery))
   }
   return {
     /** Begins what there is room for. The end of each attempt calls `onQueued`, which is to call this again. */
     async beginDue(): Promise<void> {
       for (let isMore = true; isMore && running.size < AT_ONCE; ) {
-        const full = [...new Set(running.values())].filter(isFull)
-        const due = await listDueDeliveries(db, clock.now(), { limit: AT_ONCE, full })
+        const full = [...running.values()].filter(isFull)
+        const due = await listDueDeliveries(db, clock.now(), { limit: AT_ONCE, full, isMailFull: isMailFull() })
         isMore = false
         for (const delivery of due) {
-          if (running.size >= AT_ONCE || isFull(ownerOf(delivery))) continue
+          if (running.size >= AT_ONCE || isFull(ownerOfDelivery(delivery))) continue
           const claimedUntil = clock.now() + CLAIM_MS
           if (!(await claimDelivery(services.file, delivery, claimedUntil))) continue
           begin(delivery, claimedUntil)
@@ -92,9 +97,6 @@ export function createDelivery(services: DeliveryServices) {
     idle: async (): Promise<void> => void (await Promise.all(running.keys())),
   }
 }
-
-const ownerOf = ({ webhook, account }: DueDelivery): string =>
-  webhook === null ? OWNER_OF_MAIL : String(account ?? OWNER_OF_OPERATORS)
 
 /** For the start of the only process that sends: what the one before had begun is due at once. */
 export const resumeDeliveries = ({ file, clock }: Pick<DeliveryServices, 'file' | 'clock'>) =>

@@ -1,5 +1,5 @@
 import type { Language } from '../contract/notices.ts'
-import { findDelivery, findPreferences, mailDelivery } from '../db/notices.ts'
+import { countInvitationMails, findDelivery, findPreferences, invitationMailRoom, mailDelivery } from '../db/notices.ts'
 import { findPersonByEmail } from '../db/people.ts'
 import type { AtomicStatement } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
@@ -14,6 +14,9 @@ import { HOUR_MS } from './tell.ts'
 /** Invitations that one address gets in an hour at most. Further links are only shown to the person who invites. */
 const INVITATIONS_PER_HOUR = 5
 
+/** Invitations by the people of one account, so that its admins do not send mail to everyone in the name of the server. */
+const INVITATIONS_OF_ACCOUNT_PER_HOUR = 100
+
 export type InvitationMail = ReturnType<typeof createInvitationMail>
 
 interface InvitationMailServices {
@@ -23,6 +26,12 @@ interface InvitationMailServices {
   readonly secrets: RingSeals
   readonly sendsMail: () => boolean
   readonly onQueued: () => void
+}
+
+interface Addressed {
+  readonly to: string
+  readonly account: number | null
+  readonly language: Language
 }
 
 /** A mail that is sent once the invitation is recorded. */
@@ -35,15 +44,20 @@ export interface QueuedMail {
 export function createInvitationMail({ db, clock, random, secrets, sendsMail, onQueued }: InvitationMailServices) {
   return {
     /** Undefined where no mail can be sent. */
-    draft(to: string, invitation: SealedInvitation, language: Language): QueuedMail | undefined {
+    draft({ to, account, language }: Addressed, invitation: SealedInvitation): QueuedMail | undefined {
       if (!sendsMail() || !isMailAddress(to)) return undefined
       const id = mintDeliveryId(random)
       const at = clock.now()
       const sealed = secrets.seal(id, Buffer.from(JSON.stringify(invitation)))
       const bounds = { since: at - HOUR_MS, most: INVITATIONS_PER_HOUR }
       const delivery = { id, event: 'invitation', notice: null, at } as const
-      return { id, statements: [mailDelivery(delivery, { email: to, language }, bounds, sealed)] }
+      return { id, statements: [mailDelivery(delivery, { email: to, account, language }, bounds, sealed)] }
     },
+    /** For an invitation by a person of an account: fails if the account has sent too many. */
+    room: (account: number): AtomicStatement =>
+      invitationMailRoom(account, { since: clock.now() - HOUR_MS, most: INVITATIONS_OF_ACCOUNT_PER_HOUR }),
+    hasRoom: async (account: number): Promise<boolean> =>
+      (await countInvitationMails(db, account, clock.now() - HOUR_MS)) < INVITATIONS_OF_ACCOUNT_PER_HOUR,
     /** That of the person, else of the one who invites. */
     async languageFor(...emails: readonly string[]): Promise<Language> {
       for (const email of emails) {

@@ -47,7 +47,9 @@ export async function tell(services: TellServices, occurrence: Occurrence): Prom
   const statements: AtomicStatement[] = [
     noticeInsert(notice),
     ...hooks.map(({ row }) => webhookDelivery(delivery(), row)),
-    ...recipients.map(({ email, language }) => mailDelivery(delivery(), { email, language: language ?? 'en' }, bounds)),
+    ...recipients.map(({ email, language }) =>
+      mailDelivery(delivery(), { email, account: notice.account, language: language ?? 'en' }, bounds),
+    ),
   ]
   try {
     await file.atomic(statements)

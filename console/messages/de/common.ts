@@ -97,6 +97,8 @@ export const problems: Catalogue['problems'] = {
     payment_not_found: 'Diese Zahlung gibt es nicht.',
     too_many_payments:
       'Es wurden zu viele Zahlungen begonnen und nicht abgeschlossen. Schließe eine davon ab oder warte eine Stunde.',
+    too_many_invitations:
+      'Dieses Konto hat in einer Stunde 100 Einladungen verschickt. Lade weitere Personen in einer Stunde ein.',
     no_saved_card: 'Keine Karte gespeichert. Lade einmal Guthaben auf und wähle, dass die Karte gespeichert wird.',
     no_subscription: 'Dieses Konto hat keinen Tarif.',
     key_revoked: 'Dieser Schlüssel ist widerrufen. Erstelle einen neuen.',

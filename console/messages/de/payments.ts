@@ -27,7 +27,7 @@ export const payments: Catalogue['payments'] = {
   automaticMonth: (used, max) => `${used} von höchstens ${max} in diesem Monat`,
   automaticOff: 'Aus',
   automaticFailed: (reason) => `Die letzte Abbuchung ist fehlgeschlagen: ${reason}`,
-  automaticStopped: (reason) => `Nach fehlgeschlagenen Abbuchungen ausgeschaltet: ${reason}`,
+  automaticStopped: (reason) => `Ausgeschaltet: ${reason}`,
   change: 'Ändern',
   turnOff: 'Ausschalten',
   below: 'Wenn weniger verfügbar ist als',

@@ -93,6 +93,7 @@ export const problems = {
     payments_off: 'This server takes no cards. Ask your operator for funds.',
     payment_not_found: 'This payment does not exist.',
     too_many_payments: 'Too many payments were begun and not completed. Complete one of them, or wait an hour.',
+    too_many_invitations: 'This account has sent 100 invitations within an hour. Invite further people in an hour.',
     no_saved_card: 'No card is saved. Add funds once and choose to save the card.',
     no_subscription: 'This account has no plan.',
     key_revoked: 'This key is revoked. Create a new one.',

@@ -25,7 +25,7 @@ export const payments = {
   automaticMonth: (used: string, max: string) => `${used} of at most ${max} this month`,
   automaticOff: 'Off',
   automaticFailed: (reason: string) => `The last charge failed: ${reason}`,
-  automaticStopped: (reason: string) => `Switched off after failed charges: ${reason}`,
+  automaticStopped: (reason: string) => `Switched off: ${reason}`,
   change: 'Change',
   turnOff: 'Turn off',
   below: 'When less is available than',

@@ -55,7 +55,10 @@ const BULKY = { isBulky: true }
  */
 export const MOVED_TABLES: readonly MovedTable[] = [
   tableOf('ledger', 'meta', 'name', { text: 'name value' }, { where: `name IN ('${LEDGER_ID}', '${SEALED_BY}')` }),
-  tableOf('ledger', 'accounts', 'row', { number: 'row created_at frozen_at second_factor', text: 'id email status' }),
+  tableOf('ledger', 'accounts', 'row', {
+    number: 'row created_at frozen_at second_factor scim_version',
+    text: 'id email status',
+  }),
   tableOf('ledger', 'buckets', 'row', {
     number: 'row account period_start period_end closed_at posted_nano held_nano',
     text: 'unit kind subject',
@@ -129,7 +132,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   }),
   tableOf('ledger', 'identities', 'row', { number: 'row person created_at', text: 'issuer subject' }),
   tableOf('ledger', 'scim_users', 'person', {
-    number: 'person account deleted_at',
+    number: 'person account deleted_at deactivated_at',
     text: 'external_id given_name family_name display_name',
   }),
   tableOf('ledger', 'scim_groups', 'row', { number: 'row account team created_at', text: 'id name external_id' }),
@@ -177,7 +180,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     bytes: 'secret former_secret',
   }),
   tableOf('ledger', 'notice_deliveries', 'row', {
-    number: 'row notice webhook attempts next_at status created_at ended_at',
+    number: 'row notice webhook mail_account attempts next_at status created_at ended_at',
     text: 'id event recipient language ring_key state error',
     bytes: 'sealed',
   }),

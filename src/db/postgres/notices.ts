@@ -58,6 +58,7 @@ CREATE TABLE notice_deliveries (
   notice bigint REFERENCES notices (row),
   webhook bigint REFERENCES webhooks (row),
   recipient text COLLATE "C",
+  mail_account bigint,
   language text,
   ring_key text,
   sealed bytea,
@@ -75,6 +76,7 @@ CREATE INDEX deliveries_of_webhook ON notice_deliveries (webhook, row) WHERE web
 CREATE INDEX deliveries_to_recipient ON notice_deliveries (recipient, created_at) WHERE recipient IS NOT NULL;
 CREATE INDEX deliveries_of_notice ON notice_deliveries (notice) WHERE notice IS NOT NULL;
 CREATE INDEX deliveries_by_age ON notice_deliveries (created_at);
+CREATE INDEX invitations_of_account ON notice_deliveries (mail_account, created_at) WHERE event = 'invitation';
 
 CREATE INDEX live_keys_by_expiry ON keys (expires_at) WHERE expires_at IS NOT NULL AND revoked_at IS NULL;
 CREATE INDEX subscriptions_by_end ON subscriptions (ends_at) WHERE ends_at IS NOT NULL;

@@ -18,6 +18,8 @@ CREATE TABLE sign_on_uses (
 );
 CREATE INDEX sign_on_uses_by_expiry ON sign_on_uses (expires_at);
 
+ALTER TABLE accounts ADD COLUMN scim_version bigint NOT NULL DEFAULT 0;
+
 CREATE TABLE scim_users (
   person bigint PRIMARY KEY REFERENCES people (row),
   account bigint NOT NULL REFERENCES accounts (row),
@@ -25,7 +27,8 @@ CREATE TABLE scim_users (
   given_name text,
   family_name text,
   display_name text,
-  deleted_at bigint
+  deleted_at bigint,
+  deactivated_at bigint
 );
 CREATE INDEX scim_users_by_external_id ON scim_users (account, external_id) WHERE external_id IS NOT NULL;
 

@@ -2,6 +2,7 @@ import { actorOf } from '../../admin/admin-keys.ts'
 import { actorLogOf } from '../../admin/audit.ts'
 import { createGroup, deleteGroup, listGroups, patchGroup, replaceGroup, showGroup } from '../../admin/scim-groups.ts'
 import {
+  changeDirectory,
   createUser,
   deleteUser,
   listUsers,
@@ -125,7 +126,9 @@ async function serve(context: RequestContext): Promise<void> {
     ...{ ...edge.admin, account, base, roles: await rolesIn(edge, account) },
     ...{ people: { ...edge.admin.people, audit }, auditLog: actorLogOf(audit, actorOf(still.caller)) },
   }
-  const outcome = await handler({ services, id: decode(id), query: readQuery(request), body: sent.value })
+  const handle = (given: ScimServices) =>
+    handler({ services: given, id: decode(id), query: readQuery(request), body: sent.value })
+  const outcome = await (method === 'GET' ? handle(services) : changeDirectory(services, handle))
   if (outcome.kind === 'refused') return sendRefusal(context, outcome)
   if (method === 'DELETE') return sendNothing(context)
   const location = (outcome.value as { meta?: { location?: string } }).meta?.location

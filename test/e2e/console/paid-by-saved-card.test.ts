@@ -139,6 +139,34 @@ describe('a saved card', () => {
     expect(await balanceOf(owner)).toBe('2.00')
   })
 
+  it('is not charged again for money that was refunded or disputed', async () => {
+    const owner = await openOwner()
+    const { url } = await owner.call('POST /card/top-up', { body: { amount: '20.00', save_card: true } })
+    const page = url.split('/').at(-1)!
+    stripe.pay(page)
+    await deliverNews()
+    const on = { on: true, below: '5.00', add: '10.00', month_max: '100.00' }
+    await owner.call('PUT /card/automatic', { body: on })
+    const intent = stripe.sessions.get(page)!.payment_intent!
+    stripe.refund(intent, 1700)
+    await deliverNews()
+    await topUp()
+    expect(await balanceOf(owner)).toBe('3.00')
+    const off = { on: false, failure: 'A payment was refunded or disputed.' }
+    expect((await owner.call('GET /card')).automatic).toMatchObject(off)
+    // The owner switches it on again, and the rest is refunded after it was spent.
+    await spend(owner, '3.00', 'all')
+    stripe.refund(intent, 300)
+    await deliverNews()
+    await owner.call('PUT /card/automatic', { body: on })
+    await topUp()
+    await server.operate('payments.reconcile', {})
+    await topUp()
+    expect(await balanceOf(owner)).toBe('0.00')
+    expect((await owner.call('GET /payments')).items).toHaveLength(1)
+    await owner.call('DELETE /card')
+  })
+
   it('is needed for automatic top-ups', async () => {
     const owner = await openOwner()
     const body = { on: true, below: '5.00', add: '10.00', month_max: '20.00' }

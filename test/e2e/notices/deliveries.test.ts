@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { PASSWORD, signUp } from '../../support/console-session.ts'
 import { decoded, type MailSink, startMailSink } from '../../support/mail-sink.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { startServer } from '../../support/start-server.ts'
@@ -197,6 +198,45 @@ describe('a mail', () => {
     const { find } = await invite()
     await until(async () => (await find()).state === 'failed')
     expect(await find()).toMatchObject({ attempts: 1, error: expect.stringContaining('550'), sealed: null })
+  })
+
+  it('that the mail server is slow to take does not delay those of other accounts', async () => {
+    const slow = account.email
+    let hanging = 0
+    mailRefusal = (line) => {
+      if (!line.startsWith('RCPT') || !line.includes(slow)) return undefined
+      hanging++
+      return 'hang'
+    }
+    for (let guest = 0; guest < 14; guest++)
+      await server.operate('people.invite', { email: `${guest}-${slow}`, role: 'viewer', account: account.id })
+    account = await openAccount(server)
+    const { sunk } = await invite()
+    await until(() => sunk().length === 1)
+    expect(hanging).toBe(4)
+  })
+
+  it('that invites a member is refused after a hundred in an hour', async () => {
+    const owner = await signUp(server, { email: account.email, account: account.id })
+    const { clock, files } = server.app.operations
+    const insert = `INSERT INTO notice_deliveries
+      (id, event, recipient, mail_account, state, attempts, next_at, created_at, ended_at)
+      VALUES (?, 'invitation', ?, (SELECT row FROM accounts WHERE id = ?), 'sent', 1, ?, ?, ?)`
+    const now = clock.now()
+    // The owner was invited too.
+    const rows = Array.from({ length: 98 }, (_, sent) => [
+      ...[`${account.id}-${sent}`, `${sent}@example.com`, account.id, now, now, now],
+    ])
+    await files.ledger.atomic([{ sql: insert, rows }])
+    const inviteGuest = (guest: string) =>
+      owner.send('POST /members/invite', { body: { email: `${guest}-${account.email}`, role: 'viewer' } })
+    const answers = await Promise.all(['one', 'two', 'three'].map(inviteGuest))
+    expect(answers.map(({ status, error }) => error?.code ?? status).sort()).toEqual([
+      ...[200, 'too_many_invitations', 'too_many_invitations'],
+    ])
+    server.advance(3_600_001)
+    await owner.call('POST /session', { body: { email: owner.email, password: PASSWORD } })
+    expect((await inviteGuest('four')).status).toBe(200)
   })
 
   it.each([

@@ -325,6 +325,31 @@ describe('a second factor that the server requires', () => {
   })
 })
 
+it('an app that is removed takes the strength that it gave, and not that of the provider', async () => {
+  const lone = await startServer({ config: configOf(`create_people: true, ${ROLES}`) })
+  await createAccount(lone, 'team@example.com')
+  const { config } = lone.app.settings
+  const needs = (secondFactor: typeof config.signIn.secondFactor) =>
+    lone.app.rules.replace({ ...config, signIn: { ...config.signIn, secondFactor } })
+  for (const [claims, needed] of [
+    [{ amr: ['pwd'] }, 'enrol'],
+    [{ amr: ['mfa'] }, null],
+  ] as const) {
+    issuer.person = person(['Engineers'])
+    issuer.faults = { claims }
+    const ann = openBrowser(lone)
+    await signOn(lone, issuer, ann)
+    const secret = readTotpSecret((await ann.call('POST /factors/totp')).secret)
+    const code = totpCode(secret, totpStepAt(lone.app.operations.clock.now()))
+    await ann.call('POST /factors/totp/confirm', { body: { code } })
+    await ann.call('POST /factors/totp/remove')
+    await needs('everyone')
+    expect((await ann.call('GET /session')).second_factor).toBe(needed)
+    await needs('optional')
+  }
+  await lone.close()
+})
+
 it('a reload takes other providers, another rule for passwords and a second factor', async () => {
   const lone = await startServer({ config: configOf(`create_people: true, ${ROLES}`) })
   await createAccount(lone, 'team@example.com')

@@ -144,6 +144,35 @@ describe('a user', () => {
     expect(receipts.length).toBeGreaterThan(0)
   })
 
+  it('that an operator or an admin has disabled is not enabled by the directory', async () => {
+    const owner = await signUp(server(), { email: newEmail(), account: team.account })
+    const [ann, ben] = [await createUser(), await createUser()]
+    const set = (id: string, active: boolean) =>
+      team.send(`PATCH /Users/${id}`, patch({ op: 'replace', value: { active } }))
+    // What the directory has disabled before does not count.
+    for (const active of [false, true]) expect((await set(ann.id, active)).json.active).toBe(active)
+    await server().operate('people.disable', { person: ann.userName })
+    await owner.call('POST /members/:person/remove', { params: { person: ben.id } })
+    for (const { id, userName } of [ann, ben]) {
+      const refused = await set(id, true)
+      expect([refused.status, refused.json.detail]).toEqual([
+        409,
+        expect.stringContaining('by an operator or an admin'),
+      ])
+      expect((await team.send(`PUT /Users/${id}`, { userName, displayName: 'Kept' })).status).toBe(200)
+      expect((await team.send(`DELETE /Users/${id}`)).status).toBe(204)
+      expect((await team.send('POST /Users', { userName })).status).toBe(409)
+      expect((await personOf(id))?.disabled_at).not.toBeNull()
+    }
+    await server().operate('people.enable', { person: ann.userName })
+    expect((await team.send('POST /Users', { userName: ann.userName })).json).toMatchObject({
+      id: ann.id,
+      active: true,
+    })
+    const idle = await createUser(team, { active: false })
+    expect((await set(idle.id, true)).json.active).toBe(true)
+  })
+
   it('is listed in pages', async () => {
     for (let count = 0; count < 3; count++) await createUser(other)
     const page = await other.send('GET /Users?startIndex=2&count=1')
@@ -237,6 +266,28 @@ describe('a group', () => {
     const foreign = await team.send('POST /Groups', { displayName: 'Elsewhere', members: [{ value: ann.id }] })
     expect(foreign.status).toBe(201)
     expect(await roles()).toEqual(['member', 'member'])
+  })
+
+  it('changes no operator, also one who was in it before', async () => {
+    await signUp(server(), { email: newEmail(), account: other.account })
+    const [root, ben] = [await createUser(other), await createUser(other)]
+    const members = [{ value: root.id }, { value: ben.id }]
+    const group = String((await other.send('POST /Groups', { displayName: 'Elsewhere', members })).json.id)
+    const team = String((await other.send('POST /Groups', { displayName: 'Crew', members })).json.id)
+    const { db, files } = server().app.operations
+    const becomesOperator = "UPDATE people SET role = 'operator' WHERE id = ?"
+    await files.ledger.atomic([{ sql: becomesOperator, rows: [[root.id]] }])
+    const roles = async () => {
+      const rows = await db.selectFrom('people').select('role').where('id', 'in', [root.id, ben.id]).orderBy('row')
+      return (await rows.execute()).map(({ role }) => role)
+    }
+    expect(membersOf(await other.send(`GET /Groups/${group}`))).toEqual([ben.id])
+    const remove = { op: 'remove', path: `members[value eq "${root.id}"]` }
+    expect((await other.send(`PATCH /Groups/${group}`, patch(remove))).status).toBe(200)
+    expect((await other.send(`PUT /Groups/${group}`, { displayName: 'Elsewhere', members: [] })).status).toBe(200)
+    expect(await roles()).toEqual(['operator', 'member'])
+    for (const each of [group, team]) expect((await other.send(`DELETE /Groups/${each}`)).status).toBe(204)
+    expect(await roles()).toEqual(['operator', 'member'])
   })
 
   it('with many members is changed as a whole or not at all', async () => {

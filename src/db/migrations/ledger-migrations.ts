@@ -10,7 +10,7 @@ import {
   tagsMigration,
 } from './0015-to-0020.ts'
 import { paidPeriodsMigration, requiredFactorsMigration, runsMigration } from './0021-to-0024.ts'
-import { directoriesMigration, mailLanesMigration } from './0026-directories-and-mail.ts'
+import { directoriesMigration, mailLanesMigration } from './0025-directories-and-mail.ts'
 
 /** Without a CHECK or a default only the schema is written, however many receipts the file has. */
 const compactionMigration: readonly string[] = [
@@ -473,5 +473,5 @@ export const ledgerMigrations: readonly Migration[] = [
   { name: '0022-runs', statements: runsMigration },
   { name: '0023-asked-values', statements: [`ALTER TABLE receipts ADD COLUMN asked TEXT`] },
   { name: '0024-paid-periods', statements: paidPeriodsMigration },
-  { name: '0026-directories-and-mail', statements: [...directoriesMigration, ...mailLanesMigration] },
+  { name: '0025-directories-and-mail', statements: [...directoriesMigration, ...mailLanesMigration] },
 ]

@@ -44,6 +44,10 @@ const WORDS: Words = {
 }
 
 const LOCK_NOT_AVAILABLE = '55P03'
+const DEADLOCK_DETECTED = '40P01'
+/** There is no such table or schema. */
+const IS_MISSING: ReadonlySet<string | undefined> = new Set(['42P01', '3F000'])
+const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code
 
 /** The user or the server may have shorter ones. A move takes as long as it needs. */
 const NO_TIMEOUTS = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
@@ -102,6 +106,10 @@ export async function openPostgresSource(where: Place): Promise<MoveSource> {
   const connected = await connect(where)
   const { client, text, close } = connected
   try {
+    // Before the locks, which a node that runs would wait for. It is asked again behind them.
+    await refuseLiveNodes(connected).catch((error: unknown) => {
+      if (!IS_MISSING.has(codeOf(error))) throw error
+    })
     await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ; ${NO_TIMEOUTS}; SET LOCAL lock_timeout = '10s'`)
     await lockForReading(connected)
     await refuseLiveNodes(connected)
@@ -135,10 +143,10 @@ async function lockForReading({ client }: Connected): Promise<void> {
     const { rows } = await client.query(META, ['schema'])
     if (Number(rows[0]?.value) === TABLE_CHANGES.length) return
   } catch (error) {
-    const { code } = error as { code?: string }
-    if (code === LOCK_NOT_AVAILABLE)
+    const code = codeOf(error)
+    if (code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED)
       throw new MoveRefused('Something writes to this PostgreSQL. Stop all nodes, and try again.')
-    if (code !== '42P01' && code !== '3F000') throw error
+    if (!IS_MISSING.has(code)) throw error
   }
   throw new MoveRefused(
     `This database has no ledger of this version in the schema "${TABLES_SCHEMA}". Start and stop a node of this version once.`,
@@ -187,7 +195,7 @@ export async function openPostgresTarget(options: TargetOptions): Promise<MoveTa
     }
   } catch (error) {
     await close()
-    if ((error as { code?: string }).code === LOCK_NOT_AVAILABLE)
+    if (codeOf(error) === LOCK_NOT_AVAILABLE)
       throw new MoveRefused(
         'Something else uses the target, perhaps a move that was just killed. Try again in a minute.',
       )

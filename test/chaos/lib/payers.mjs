@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 const PASSWORD = 'a password for payers'
 
 async function operate({ url, secret, method = 'POST' }, path, body) {
@@ -28,6 +30,11 @@ export async function openPayer({ url, secret, email, isSpender }) {
     // A slow machine opens the payers for longer than a confirmation lasts.
     if (answer.error?.code === 'confirm_password') {
       await call('/session/confirm', { password: PASSWORD })
+      return call(path, body)
+    }
+    // All payers come from one address.
+    if (answer.error?.code === 'too_many_requests') {
+      await sleep(1000 * answer.error.retry_after)
       return call(path, body)
     }
     if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`)

@@ -116,7 +116,7 @@ export const signInSchema = section('How people sign in to the console.', {
     ['everyone', 'operators_only'],
   ).prefault('everyone'),
   second_factor: choice(
-    'Who has to give a second factor, whatever their account says. A person without one has to add one before anything else.',
+    'Whom the server requires to give a second factor, also where their account does not. A person without one has to add one before anything else.',
     ['optional', 'operators', 'everyone'],
   ).prefault('optional'),
   oidc: z

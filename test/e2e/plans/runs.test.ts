@@ -177,15 +177,16 @@ describe('x-millrace-run', () => {
     // To the beginning of a minute, in which all of these come.
     server().advance(60_000 - (Date.now() % 60_000))
     const codes = new Map<string, number>()
-    for (let at = 0; at < 620; at += 31)
-      for (const { status, json } of await Promise.all(
-        Array.from({ length: 31 }, (_, more) =>
-          chat(server(), account, { model: 'nowhere' }, { headers: { 'x-millrace-run': `r${at + more}` } }),
-        ),
-      )) {
-        const code = `${status} ${json.error?.code}`
-        codes.set(code, (codes.get(code) ?? 0) + 1)
-      }
+    const begin = async (run: number): Promise<void> => {
+      const headers = { 'x-millrace-run': `r${run}` }
+      const { status, json } = await chat(server(), account, { model: 'nowhere' }, { headers })
+      // A busy machine sheds load.
+      if (status === 503) return begin(run)
+      const code = `${status} ${json.error?.code}`
+      codes.set(code, (codes.get(code) ?? 0) + 1)
+    }
+    for (let run = 0; run < 620; run += 10)
+      await Promise.all(Array.from({ length: 10 }, (_, more) => begin(run + more)))
     expect(Object.fromEntries(codes)).toEqual({ '404 model_not_found': 600, '429 rate_limit_exceeded': 20 })
     expect(await runs()).toHaveLength(601)
     // All of them are in one, which counts more than it lists.

@@ -13,7 +13,7 @@ it('refuses a second backup while one runs, and deletes the first when the serve
   const settings = { config: { storage: { data } }, origin: { kind: 'defaults' } }
   // Nothing of them is read before the copy has begun.
   const work = createFileWork(settings as never, {} as never, { settings } as never, closing)
-  let fail = (_: Error) => {}
+  let fail: ((error: Error) => void) | undefined
   const copyTo = (name: string) =>
     work.copyFiles({
       ...{ folder: join(folder, name), key_ring: true },
@@ -24,9 +24,9 @@ it('refuses a second backup while one runs, and deletes the first when the serve
     })
   const first = copyTo('first')
   expect(await copyTo('second')).toMatchObject({ kind: 'refused', message: expect.stringContaining('is running') })
-  while (!readdirSync(folder).includes('first')) await new Promise(setImmediate)
-  await new Promise(setImmediate)
-  fail(Object.assign(new Error('no'), { code: 'ENOSPC' }))
+  while (fail === undefined) await new Promise(setImmediate)
+  expect(readdirSync(folder)).toContain('first')
+  ;(fail as (error: Error) => void)(Object.assign(new Error('no'), { code: 'ENOSPC' }))
   await closing.close()
   expect(await first).toMatchObject({ kind: 'refused' })
   expect(readdirSync(folder)).toEqual(['data'])

@@ -6,8 +6,8 @@ import type { EdgeServices } from '../services.ts'
 import type { ClientSink } from '../sinks.ts'
 
 /**
- * Tells Codex what the key has left, in the headers that its `/status` reads: two windows and a balance. They are as before this request.
- * The answer does not wait for them, and has none if they come later than its first byte.
+ * Tells Codex what the key has left, in the headers that its `/status` reads: two windows and a balance. They are as before this request,
+ * and without what running requests hold, which is mostly given back.
  */
 export async function announceCodexLimits(edge: EdgeServices, sink: ClientSink, caller: Caller): Promise<void> {
   const windows = (caller.plan && edge.rules.current.catalog.plans.get(caller.plan.id)?.windows) ?? []
@@ -17,7 +17,7 @@ export async function announceCodexLimits(edge: EdgeServices, sink: ClientSink, 
       edge.ledger.allowanceStatuses(caller.account, allowances),
       caller.kind === 'wallet' ? edge.ledger.accountStatus(caller.account) : undefined,
     ])
-    sink.announce(codexLimitHeaders(statuses, wallet?.available))
+    sink.announce(codexLimitHeaders(statuses, wallet?.balance))
   } catch {
     // A ledger that does not answer refuses the request itself, and says why.
   }
@@ -26,7 +26,7 @@ export async function announceCodexLimits(edge: EdgeServices, sink: ClientSink, 
 /** The shortest period is Codex's primary window, and the longest its secondary one. */
 function codexLimitHeaders(
   statuses: readonly AllowanceStatus[],
-  available: NanoUsd | undefined,
+  balance: NanoUsd | undefined,
 ): Readonly<Record<string, string>> {
   const lengthOf = ({ period }: AllowanceStatus) => (period.end === EVER_MS ? EVER_MS : period.end - period.start)
   const inDollars = statuses
@@ -37,17 +37,17 @@ function codexLimitHeaders(
   return {
     ...(primary && windowHeaders('primary', primary)),
     ...(secondary && windowHeaders('secondary', secondary)),
-    ...(available !== undefined && {
-      'x-codex-credits-has-credits': String(available > 0n),
+    ...(balance !== undefined && {
+      'x-codex-credits-has-credits': String(balance > 0n),
       'x-codex-credits-unlimited': 'false',
-      'x-codex-credits-balance': formatUsd(available > 0n ? available : (0n as NanoUsd)),
+      'x-codex-credits-balance': formatUsd(balance > 0n ? balance : (0n as NanoUsd)),
     }),
   }
 }
 
-function windowHeaders(name: 'primary' | 'secondary', { granted, posted, held, period }: AllowanceStatus) {
-  const left = posted > held ? posted - held : 0n
-  const percent = Number(((granted - left) * 10_000n) / granted) / 100
+function windowHeaders(name: 'primary' | 'secondary', { granted, posted, period }: AllowanceStatus) {
+  const used = posted > 0n ? granted - posted : granted
+  const percent = Number((used * 10_000n) / granted) / 100
   return {
     [`x-codex-${name}-used-percent`]: String(percent),
     ...(period.end < EVER_MS && {

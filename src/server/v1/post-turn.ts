@@ -137,7 +137,7 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const { request } = read
   const sink = new ClientSink(context, request.delivery)
   const program = request.protocol === 'responses' ? findClientProgram(context.request) : undefined
-  if (program === 'codex') void announceCodexLimits(edge, sink, caller)
+  if (program === 'codex') await announceCodexLimits(edge, sink, caller)
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)
   const input = {
     requestId,

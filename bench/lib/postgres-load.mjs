@@ -20,6 +20,8 @@ let made = 0
 export async function createLedgerOnPostgres({ host, user }, { accounts }) {
   const database = `bench_${++made}`
   const admin = new pg.Pool({ host, user, database: 'postgres', max: 1 })
+  // An ended pool still waits for its socket when the server stops.
+  admin.on('error', () => {})
   await admin.query(`CREATE DATABASE ${database}`)
   const pools = []
   const connect = (max, options = '') => {

@@ -174,7 +174,10 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros }),
     callSeals: callSealsOf(services),
-    runs: createRuns({ db: services.db, file: services.database.file, now }),
+    runs: createRuns({
+      ...{ db: services.db, file: services.database.file, now },
+      onFailure: (error) => services.log.warn({ error }, 'a run could not be read or recorded'),
+    }),
     cacheSaltOf: createCacheSalts(founding),
     capabilities: createLearnedCapabilities(),
     retryBudget: createRetryBudget({ nowMicros, terms: () => rules.current.routing.retries }),

@@ -1,5 +1,5 @@
 import { findRun, findRunByRow, runInsert, type StoredRun } from '../db/runs.ts'
-import type { SqlStore } from '../db/sql-store.ts'
+import { SqlFailure, type SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
@@ -7,6 +7,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import { capsOfRun, RUN_KEPT_MS, type Run, type RunTerms } from '../model/run.ts'
+import { ledgerUnavailable } from './refusals.ts'
 
 /** Runs whose terms are in memory. They never change, so they are never stale. */
 const KNOWN_MAX = 20_000
@@ -31,6 +32,8 @@ interface RunServices {
   readonly db: LedgerDb
   readonly file: Pick<SqlStore, 'atomic'>
   readonly now: () => number
+  /** The database could not be read or written. */
+  readonly onFailure: (error: SqlFailure) => void
 }
 
 interface KnownRun extends Run {
@@ -38,7 +41,7 @@ interface KnownRun extends Run {
   readonly amounts: Readonly<Partial<Record<RunCapName, bigint | null>>>
 }
 
-export function createRuns({ db, file, now }: RunServices): Runs {
+export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
   const known = createLruMap<string, KnownRun>(KNOWN_MAX)
 
   /** How many runs an account has begun here in the minute that runs. */
@@ -107,6 +110,12 @@ export function createRuns({ db, file, now }: RunServices): Runs {
     return judge(run, terms)
   }
 
+  const unavailable = (error: unknown): OpenRunOutcome => {
+    if (!(error instanceof SqlFailure)) throw error
+    onFailure(error)
+    return { kind: 'refused', problem: ledgerUnavailable() }
+  }
+
   const judge = (run: KnownRun, terms: RunTerms): OpenRunOutcome => {
     const refusal = differenceOf(run, terms) ?? (run.endsAt <= now() ? ended(run) : undefined)
     return refusal === undefined ? { kind: 'run', run } : { kind: 'refused', problem: refusal }
@@ -116,7 +125,9 @@ export function createRuns({ db, file, now }: RunServices): Runs {
     open(account, terms) {
       const run = known.get(`${account} ${terms.id}`)
       // The ledger may have forgotten it by now.
-      return run === undefined || run.endsAt + RUN_KEPT_MS <= now() ? find(account, terms) : judge(run, terms)
+      return run === undefined || run.endsAt + RUN_KEPT_MS <= now()
+        ? find(account, terms).catch(unavailable)
+        : judge(run, terms)
     },
   }
 }

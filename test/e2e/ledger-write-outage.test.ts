@@ -68,6 +68,16 @@ describe('a ledger write outage', () => {
     expect((await chat(server(), account)).status).toBe(200)
   })
 
+  it('is answered with ledger_unavailable where a run could not be recorded', async () => {
+    const account = await openAccount(server())
+    const ask = () => chat(server(), account, {}, { headers: { 'x-millrace-run': 'one' } })
+    makeRoom = await fillDiskFor(server().app.operations.db, 'INSERT ON runs')
+    expectProblem(await ask(), 'ledger_unavailable')
+    await makeRoom()
+    expect((await ask()).status).toBe(200)
+    expect(await account.receipts()).toHaveLength(1)
+  })
+
   it('makes /readyz fail while it lasts', async () => {
     const account = await openAccount(server())
     await breakOn('INSERT')

@@ -231,6 +231,11 @@ describe('what goes wrong', () => {
       [start(0, use('look')), stop(0), writes(0, '{')],
       'content after the end of its block',
     ],
+    [
+      'content after the end of a block of unknown type',
+      [start(0, { type: 'later' }), stop(0), writes(0, '{')],
+      'content after the end of its block',
+    ],
     ['a call without a name', [start(0, { type: 'tool_use', id: 'a' })], 'a tool call without a name'],
     [
       'a stop for tool_use without calls',

@@ -317,7 +317,7 @@ class BlockReader {
   }
 
   #stopBlock(index: unknown): void {
-    if (this.#started.get(index) === 'open') this.#started.set(index, 'ended')
+    if (this.#started.has(index)) this.#started.set(index, 'ended')
     const tool = this.#tools.get(index)
     if (tool !== undefined) {
       this.#tools.delete(index)

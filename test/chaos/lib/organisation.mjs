@@ -122,9 +122,9 @@ const capsOfKey = (random) =>
         ...(random.chance(0.5) && { tokens_day: whole(random, 100, 900) }),
       }
 
-/** A request of the chaos load, on one key of the organisation, and without an Idempotency-Key. */
+/** A request of the chaos load, on one key of the organisation, without an Idempotency-Key and without a run, whose caps are not its matter. */
 export function planOrganisationRequest(random, accounts) {
-  const { once: _, ...planned } = planRequest(random, accounts)
+  const { once: _, run: __, ...planned } = planRequest(random, accounts)
   const person = Math.floor(PEOPLE * random.between(0, 1) ** SKEW)
   const key = accounts[0].keys[person + PEOPLE * random.below(KEYS / PEOPLE)]
   return { ...planned, key: key.secret, keyId: key.id }

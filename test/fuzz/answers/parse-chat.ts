@@ -65,7 +65,7 @@ function parseChoice(state: Choice, choice: Fields, doubts: Set<string>): void {
   const { content, refusal, reasoning_content: reasoning, tool_calls: calls } = delta
   const words = textOf(content) + textOf(refusal) + textOf(reasoning)
   if (state.finish !== undefined) {
-    if (words !== '' || listOf(calls).length > 0) throw new Broken('words behind the end')
+    if (words !== '' || listOf(calls).some(saysSomething)) throw new Broken('words behind the end')
     return
   }
   state.text += textOf(content)
@@ -73,6 +73,12 @@ function parseChoice(state: Choice, choice: Fields, doubts: Set<string>): void {
   state.reasoning += textOf(reasoning)
   for (const fragment of listOf(calls)) if (isObject(fragment)) parseFragment(state, fragment, doubts)
   if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') state.finish = choice.finish_reason
+}
+
+/** A fragment without a name and arguments is nothing to a client. */
+function saysSomething(fragment: unknown): boolean {
+  const { name, arguments: words } = fieldsOf(fieldsOf(fragment).function)
+  return textOf(name) + textOf(words) !== ''
 }
 
 /** An index that comes again under another id is another call. */

@@ -26,6 +26,9 @@ class ClosedSink implements Sink {
   write(bytes: Buffer): undefined {
     this.#emitted.push(`write ${bytes}`)
   }
+  accept(bytes: Buffer): void {
+    this.#emitted.push(`accept ${bytes}`)
+  }
   end(bytes: Buffer): void {
     this.#emitted.push(`end ${bytes}`)
   }

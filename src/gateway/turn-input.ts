@@ -50,6 +50,8 @@ export interface Sink {
   onSilence(keepAlive: () => Buffer | undefined): void
   /** Content. Backpressure: returns a promise while the client's socket is full; await it before reading the provider. */
   write(bytes: Buffer): Promise<void> | undefined
+  /** The whole answer to the client of a turn in the background. What comes later is for its store alone. */
+  accept(bytes: Buffer): void
   /** The last bytes, or the whole JSON body, and the regular end. */
   end(bytes: Buffer): void
   /** An error as status and body. Only while `quiet`; afterwards the encoder writes the failure and `end` sends it. */

@@ -18,6 +18,7 @@ import type { ConversationKeys, StickyLanes } from '../routing/plan-lanes.ts'
 import type { RetryBudget, RetryWait } from '../routing/retry-budget.ts'
 import type { Cancellation, CancellationServices } from './cancellation.ts'
 import type { AnswerKeeper, KeepServices } from './keep-answer.ts'
+import type { RunningResponses } from './running-responses.ts'
 import type { CallSealMemory } from './seals.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
@@ -28,6 +29,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly chosenCap: ChosenCapTerms
   readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses'>
   readonly callers: Pick<Callers, 'findAgain' | 'changes'>
+  readonly running: RunningResponses
   readonly sticky: StickyLanes
   readonly estimators: LaneEstimators
   readonly seenPrefixes: SeenPrefixes

@@ -26,6 +26,11 @@ interface FramesToKeep {
   forget(): void
 }
 
+interface TurnOfAnswer {
+  readonly onFollowed: () => void
+  readonly cancel: (() => void) | undefined
+}
+
 type KeptTurn = Pick<TurnInput, 'requestId' | 'caller' | 'request' | 'sink' | 'claim'>
 
 export const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
@@ -68,7 +73,8 @@ export class AnswerKeeper {
     this.#live = services.live
     if (recording !== undefined && claim !== undefined && request.delivery === 'stream')
       services.live.set(claim.scope, recording)
-    this.sink = recording === undefined ? turn.sink : new RecordingSink(turn.sink, recording)
+    this.sink =
+      recording === undefined ? turn.sink : new RecordingSink(turn.sink, recording, this.#stored !== undefined)
   }
 
   /** Whether the row is there that the first content waits for; undefined if it waits for none. */
@@ -121,8 +127,12 @@ export class AnswerKeeper {
     if (this.#kept === 'not-stored') await this.#stored?.end(outcome)
   }
 
-  /** From here to its end the events of a stored stream are stored as they come. `cancel` stops a turn in the background. */
-  watch(running: RunningResponses, cancel: (() => void) | undefined): void {
+  /**
+   * From here to its end the events of a stored stream are stored as they come. `cancel` stops a turn in the background, and `onFollowed`
+   * marks what another client gets that attaches.
+   */
+  watch(running: RunningResponses, { onFollowed, cancel }: TurnOfAnswer): void {
+    this.#recording?.onFollowed(onFollowed)
     const { delivery } = this.#turn.request
     const stored = this.#stored
     const framesAfter = delivery === 'stream' ? this.#recording?.framesAfter : undefined
@@ -257,6 +267,7 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
   let sent = 0
   let isEnded = false
   let followers = 0
+  let followed: (() => void) | undefined
   let isReleased = false
   let waiting: (() => void)[] = []
 
@@ -327,9 +338,16 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
       isEnded = true
       wake()
     },
+    get isFollowed(): boolean {
+      return followers > 0
+    },
+    onFollowed(listener: () => void): void {
+      followed = listener
+    },
     /** Another client reads what is sent, as it is sent. */
     follow(): Follower {
       followers += 1
+      followed?.()
       let at = 0
       return {
         /** Undefined at its end; throws where the answer ended without one, or was too large to be recorded. */
@@ -379,11 +397,14 @@ export interface Follower {
 export class RecordingSink implements Sink {
   readonly #sink: Sink
   readonly #recording: Recording
+  readonly #isStored: boolean
   #phase: SinkPhase = 'quiet'
 
-  constructor(sink: Sink, recording: Recording) {
+  /** `isStored`: its events are stored as they come, where every reader of the response finds them. */
+  constructor(sink: Sink, recording: Recording, isStored: boolean) {
     this.#sink = sink
     this.#recording = recording
+    this.#isStored = isStored
   }
 
   get phase(): SinkPhase {
@@ -392,6 +413,10 @@ export class RecordingSink implements Sink {
 
   get disconnected(): boolean {
     return this.#sink.disconnected
+  }
+
+  get isRead(): boolean {
+    return !this.#sink.disconnected || this.#isStored || this.#recording.isFollowed
   }
 
   announce(headers: Parameters<Sink['announce']>[0]): void {

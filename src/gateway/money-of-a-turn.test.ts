@@ -169,6 +169,7 @@ function turnOf(body: object) {
 const quietSink = (refuse: Sink['refuse']): Sink => ({
   phase: 'quiet',
   disconnected: false,
+  isRead: true,
   onSilence: () => {},
   announce: () => {},
   write: () => undefined,

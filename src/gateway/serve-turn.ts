@@ -91,8 +91,14 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
   // With an idempotency key the client may fetch the answer later, so a disconnect does not stop the turn.
   const stopsWithClient = claim === undefined && !inBackground
   const cancellation = new Cancellation(services, caller.account, stopsWithClient ? sink : undefined)
-  keeper?.watch(services.running, inBackground ? () => cancellation.cancel() : undefined)
-  const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeper, releaseGate, cancellation })
+  const turn: Turn = Object.assign(planned, {
+    ...{ sink, hold, encoder, keeper, releaseGate, cancellation },
+    streamedTokens: 0,
+  })
+  keeper?.watch(services.running, {
+    onFollowed: () => hold.mark(turn.streamedTokens),
+    cancel: inBackground ? () => cancellation.cancel() : undefined,
+  })
   try {
     // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
     const mayCallAtOnce = hold.mayCallBeforeDurable && !inBackground

@@ -44,6 +44,8 @@ export interface Sink {
   readonly phase: SinkPhase
   /** The client's connection is closed; nothing written from now on arrives. */
   readonly disconnected: boolean
+  /** What is written reaches its client, or one that follows the answer: a charge after a crash covers it. */
+  readonly isRead: boolean
   /** Adds headers to the head, or removes those that are undefined; without effect once the head is sent. */
   announce(headers: Readonly<Record<string, string | undefined>>): void
   /** What is written after a silence; undefined: a comment. JSON answers have no silence. */

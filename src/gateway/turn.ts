@@ -86,4 +86,6 @@ export interface Turn extends PlannedTurn {
   /** Undefined for most turns: nothing of the answer is kept. */
   readonly keeper: AnswerKeeper | undefined
   readonly cancellation: Cancellation
+  /** What was streamed so far, marked as delivered or not. */
+  streamedTokens: number
 }

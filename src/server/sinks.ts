@@ -51,6 +51,10 @@ export class ClientSink implements Sink {
     context.sink = this
   }
 
+  get isRead(): boolean {
+    return !this.disconnected
+  }
+
   announce(headers: Readonly<Record<string, string | undefined>>): void {
     Object.assign(this.#headers, headers)
   }

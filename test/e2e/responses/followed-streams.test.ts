@@ -22,7 +22,7 @@ describe.each(FAR_MODELS)('a running response over %s', (model) => {
     description(emitsInTwo(HELLO, pause.wait))
     const reading = beginReading(await sendResponse(server, account, { model, stream: true, ...body }))
     const events = await reading.until((seen) => seen.some(({ type }) => type === 'response.output_text.delta'))
-    const id = String((events[0]?.response as { id?: unknown }).id)
+    const id = String((events[0]?.response as { id?: unknown } | undefined)?.id)
     return { server, account, reading, id, seen: events.length }
   }
   const follow = async (account: TestAccount, id: string, more = '') => {

@@ -2,25 +2,18 @@
 // stream up again get every byte, and is it charged once?
 //
 //   node test/chaos/resume.mjs [--nodes 1] [--seconds 60] [--cut-ms 2000] [--seed N]
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect, createServer as createTcpServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { findFreePort } from '../program/free-port.mjs'
 import { readOptions } from '../program/options.mjs'
-import { findPostgresPrograms, startPostgres } from '../program/postgres.mjs'
-import { createAccount, createKey, millrace, placeIn, startServer, verifyLedger } from '../program/program.mjs'
+import { createAccount, createKey, millrace, verifyLedger } from '../program/program.mjs'
 import { createRandom } from '../program/random.mjs'
 import { createTally } from '../program/tally.mjs'
+import { openNodes } from './lib/nodes.mjs'
 
 const options = readOptions({ nodes: 1, seconds: 60, 'cut-ms': 2000 })
 const WORD_MS = 100
-const LEASE_MS = 3000
 const EMAIL = 'resume@localhost'
-const ENVIRONMENT = { MILLRACE_SECRET_KEY: 'the-secret-of-the-nodes-in-this-test' }
 /** What is streamed is stored once a second, and a busy machine is later. */
 const BEHIND_WORDS = 3000 / WORD_MS
 /** As the model is configured, and what two intervals of marks may leave out. */
@@ -31,17 +24,22 @@ const UNMARKED_TOKENS = 20
 console.log(`seed ${options.seed} (choices only: what the kernel schedules is its own)`)
 const random = createRandom(options.seed)
 const tally = createTally()
-const folder = mkdtempSync(join(tmpdir(), 'millrace-resume-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-const postgres = options.nodes > 1 ? await openPostgres() : undefined
-if (options.nodes > 1 && postgres === undefined) {
-  console.log('No PostgreSQL here (initdb, postgres; Debian: apt-get install postgresql): nothing is tried.')
-  console.log('0 passed, 0 failed')
-  process.exit(0)
-}
 const provider = await startProvider()
-const config = configText()
-const nodes = await Promise.all(Array.from({ length: options.nodes }, (_, number) => createNode(number)))
+const opened = await openNodes({
+  ...{ size: options.nodes, random, dist: options.dist, tally },
+  sections: {
+    upstreams: [{ id: 'far', wire: 'chat', base_url: `http://127.0.0.1:${provider.port}/v1`, allow_private: true }],
+    models: [
+      {
+        ...{ id: 'slow', context_tokens: 20_000, max_output_tokens: 4000 },
+        price: { input: '1.00', output: '2.00' },
+        lanes: [{ upstream: 'far', model: 'slow' }],
+      },
+    ],
+  },
+})
+if (opened === undefined) process.exit()
+const { nodes } = opened
 await createAccount(nodes[0].place, { email: EMAIL, credit: '100.00' })
 const { key } = await createKey(nodes[0].place, { email: EMAIL })
 for (const node of nodes) await node.start()
@@ -53,7 +51,7 @@ await readBesideDeath()
 for (const node of nodes) await node.stop()
 const report = await verifyLedger(nodes[0].place)
 tally.check(report.ok, 'db verify finds nothing')
-await postgres?.stop()
+await opened.stop()
 tally.close()
 process.exit()
 
@@ -299,67 +297,4 @@ async function startProxy() {
     for (const end of [...pairs]) end()
   }, options['cut-ms']).unref()
   return proxy
-}
-
-async function createNode(number) {
-  const home = join(folder, `node-${number}`)
-  mkdirSync(home, { recursive: true })
-  const place = placeIn(home, { dist: options.dist, environment: ENVIRONMENT })
-  writeFileSync(place.config, config)
-  const port = await findFreePort(random)
-  let server
-  const node = {
-    place,
-    port,
-    isServing: false,
-    async start() {
-      server = startServer(place, { port })
-      await server.ready
-      node.isServing = true
-    },
-    async kill() {
-      node.isServing = false
-      server.kill('SIGKILL')
-      await server.ended
-    },
-    async stop() {
-      node.isServing = false
-      server.kill('SIGTERM')
-      const { code } = await server.ended
-      tally.check(code === 0, `a node ends by itself (${code})`)
-    },
-  }
-  return node
-}
-
-function configText() {
-  return JSON.stringify({
-    upstreams: [{ id: 'far', wire: 'chat', base_url: `http://127.0.0.1:${provider.port}/v1`, allow_private: true }],
-    models: [
-      {
-        ...{ id: 'slow', context_tokens: 20_000, max_output_tokens: 4000 },
-        price: { input: '1.00', output: '2.00' },
-        lanes: [{ upstream: 'far', model: 'slow' }],
-      },
-    ],
-    server: { metrics_port: 0 },
-    ...(postgres === undefined
-      ? {}
-      : {
-          storage: { database: `postgres://tester@localhost/resume?host=${postgres.host}` },
-          ledger: { node_lease: `${LEASE_MS}ms` },
-        }),
-    telemetry: { log: { level: 'warn', format: 'json' } },
-  })
-}
-
-async function openPostgres() {
-  const programs = findPostgresPrograms()
-  if (programs === undefined) return undefined
-  const server = await startPostgres(programs, { fsync: true })
-  process.on('exit', () => rmSync(server.host, { recursive: true, force: true }))
-  const admin = new pg.Pool({ host: server.host, user: server.user, database: 'postgres', max: 1 })
-  await admin.query('CREATE DATABASE resume')
-  await admin.end()
-  return server
 }

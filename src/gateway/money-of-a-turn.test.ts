@@ -15,6 +15,7 @@ import type { RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { createLaneEstimators } from '../pricing/lane-estimators.ts'
+import { createPrefixGuard } from '../routing/prefix-guard.ts'
 import { createSeenPrefixes } from '../pricing/seen-prefixes.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
@@ -113,6 +114,7 @@ async function moneyOfTurn(
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros: () => 0 }),
+    prefixGuard: createPrefixGuard({ nowMicros: () => 0 }),
     onServerAbort: () => () => {},
     drains: createDrains({ nowMicros: () => 0 }),
     random: () => 0.5,

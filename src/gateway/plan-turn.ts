@@ -60,7 +60,9 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
   const prompt = sentPromptOf(caller, request, model)
   const terms = { requestId, caller, request, claim, tags, run, lanes, prompt, input: sized }
   const { admitRequest, inputBound } = planAdmission(services, terms, model, price)
-  const conversationKeys = lanes.length > 1 ? conversationKeysOf(caller, request, model) : undefined
+  const isGuarded = request.body.bytes.length >= CACHED_BYTES_MIN && request.compacts === undefined
+  const keys = lanes.length > 1 || isGuarded ? conversationKeysOf(caller, request, model) : undefined
+  const conversationKeys = lanes.length > 1 ? keys : undefined
   const turn: PlannedTurn = {
     requestId,
     caller,
@@ -82,6 +84,7 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     inputBound,
     conversationKeys,
     previousOrigin: conversationKeys && services.sticky.find(conversationKeys),
+    guarded: isGuarded && keys ? { keys } : undefined,
   }
   return { kind: 'planned', turn }
 }

@@ -60,6 +60,10 @@ export interface ConversationKeys {
   readonly findBy: readonly string[]
   /** The keys under which the next turn may find it: those above, and perhaps a less certain one. */
   readonly rememberAs: readonly string[]
+  /** The key of what the user writes before the first answer. */
+  readonly opening?: string | undefined
+  /** There is an answer in the conversation. */
+  readonly isAnswered?: boolean
 }
 
 /** Longer than any provider keeps an unused prompt: most say five minutes, some an hour. */
@@ -118,10 +122,12 @@ export function conversationKeysOf(caller: Caller, { inputField, body }: TurnReq
   const sure = isText(cacheKey) ? [keyOf(owner, 'key', cacheKey)] : []
   if (opening === undefined) return { findBy: sure, rememberAs: sure }
   if (answered !== undefined) sure.push(keyOf(owner, 'answered', opening, answered))
-  const rememberAs = [...sure, keyOf(owner, 'opening', opening)]
+  const openingKey = keyOf(owner, 'opening', opening)
+  const rememberAs = [...sure, openingKey]
   // A greeting is in no cache, and would send every conversation with the same greeting to one lane.
   const isLong = Buffer.byteLength(opening) >= CACHED_BYTES_MIN || (list?.length ?? 0) > BYTES_MAX
-  return { findBy: answered !== undefined || isLong ? rememberAs : sure, rememberAs }
+  const isAnswered = answered !== undefined
+  return { findBy: isAnswered || isLong ? rememberAs : sure, rememberAs, opening: openingKey, isAnswered }
 }
 
 interface Beginning {

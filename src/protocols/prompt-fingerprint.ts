@@ -87,7 +87,7 @@ function readPrompt(body: Body, layout: Layout): Prompt {
   const list = memberBytes(body, layout.list)
   const messages = list === undefined ? [] : elementsOf(withoutMarks(list))
   const last = layout.grows ? messages.at(-1) : undefined
-  const open = last && last.subarray(0, openLength(last))
+  const open = last?.subarray(0, openLength(last))
   return {
     messages,
     list: layout.list,

@@ -22,6 +22,8 @@ export interface GuardedTurn {
   sent?: Conversation | undefined
   /** What the turn continues. */
   continued?: Conversation | undefined
+  /** The conversation that it continues may also go on without this turn. */
+  isBranch?: boolean
   broken?: PrefixBreak | undefined
 }
 
@@ -89,6 +91,7 @@ export function createPrefixGuard({ nowMicros }: { readonly nowMicros: () => num
       }
       turn.broken = undefined
       turn.continued = undefined
+      turn.isBranch = false
       // Without an answer in it a conversation begins.
       if (!keys.isAnswered && !isCompacted) return
       const candidates = candidatesOf(keys, (key) => byKey.get(key), isCompacted).filter(isAlive)
@@ -106,21 +109,22 @@ export function createPrefixGuard({ nowMicros }: { readonly nowMicros: () => num
         ...describe(conversation, { asked, rendered }, { place, wasCompacted }),
         ...(reasoningLeftOut > 0 && { reasoning: reasoningLeftOut }),
       }
+      turn.isBranch = turn.broken.by === 'client'
     },
-    remember({ keys, sent, continued }, { cachedInput, cacheWrite }) {
+    remember({ keys, sent, continued, isBranch }, { cachedInput, cacheWrite }) {
       if (sent === undefined) return
+      if (continued !== undefined && !isBranch) drop(continued)
       sent.at = nowMicros()
       sent.cachedTokens = cachedInput + cacheWrite
       for (const key of new Set([...keys.findBy, ...keys.rememberAs])) {
         const { conversations, isShared } = byKey.get(key) ?? { conversations: [], isShared: false }
-        const others = conversations.filter((each) => each !== continued && each !== sent && isAlive(each))
+        const others = conversations.filter((each) => each !== sent && isAlive(each))
         const isOther = !keys.isAnswered && others.some(({ opening }) => opening !== sent.opening)
         byKey.set(key, {
           conversations: [sent, ...others].slice(0, BRANCHES_MAX),
           isShared: isShared || (isOther && !sent.isCompacted),
         })
       }
-      if (continued !== undefined) drop(continued)
       kept.add(sent)
       sums += sumsOf(sent)
       for (const oldest of kept) {
@@ -169,9 +173,7 @@ function closest(
     const { prompts } = conversation
     if (prompts === undefined) continue
     const isSameLane = conversation.origin === origin
-    const difference = isSameLane
-      ? firstDifference(prompts.rendered, rendered)
-      : firstDifference(prompts.asked, asked)
+    const difference = isSameLane ? firstDifference(prompts.rendered, rendered) : firstDifference(prompts.asked, asked)
     const likeness = likenessOf(difference, lengthOf(conversation), isSameLane)
     if (best === undefined || likeness > best.likeness)
       best = { conversation, place: isSameLane ? difference : 'lane', likeness }
@@ -200,7 +202,8 @@ function describe(
 ): Pick<PrefixBreak, 'at' | 'by'> {
   if (place === 'lane' || before === undefined) return { at: 'lane', by: 'lane_change' }
   const own = firstDifference(before.asked, asked)
-  if (own !== undefined) return { at: spell(own, asked), by: wasCompacted ? 'compaction' : causeOf(own, before.asked, asked) }
+  if (own !== undefined)
+    return { at: spell(own, asked), by: wasCompacted ? 'compaction' : causeOf(own, before.asked, asked) }
   // The client has taken back the last messages, of which its provider has read some as one.
   const isShorter = asked.messages.length < before.asked.messages.length
   return { at: spell(place, rendered), by: isShorter ? 'client' : 'gateway' }

@@ -122,7 +122,9 @@ describe('the receipt', () => {
   it('names us where the client has changed nothing, and the reasoning that a provider no longer takes', async () => {
     const { server, forgets, takeRefused } = setup()
     const account = await openAccount(server)
-    const client = createConversationClient(server, account, 'carrying', { more: { instructions: SYSTEM } })
+    const client = createConversationClient(server, account, 'carrying', {
+      more: { effort: 'low', instructions: SYSTEM },
+    })
     await client.sendTurn('responses', 'Use look_up then ping then list.')
     await client.sendTurn('responses')
     forgets('responses')

@@ -25,6 +25,7 @@ export function comparePrefix(guard: PrefixGuard, { request }: Turn, call: Writt
     asked: readSentPrompt(request.body, request.inputField),
     rendered,
     isCompacted: request.protocol === 'responses' && request.isCompacted,
+    dropsUnbound: lane.upstream.prefixMismatch === 'drop',
     reasoningLeftOut: sealed.filter(({ origin }) => options.withoutSeals || origin !== lane.origin).length,
   })
 }

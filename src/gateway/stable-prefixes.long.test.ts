@@ -3,8 +3,9 @@ import { playConversations, WAYS } from '../../test/fixtures/gateway/random-conv
 
 const SEED = Number(process.env.SEED ?? 20_282)
 const RUNS = 10_000
+const WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
 
-it.each(['chat', 'responses', 'anthropic', 'gemini'] as const)(
+it.each(WIRES)(
   `${RUNS} conversations keep their prefix over %s`,
   {
     timeout: 900_000,

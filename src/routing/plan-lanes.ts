@@ -18,17 +18,29 @@ export interface LaneOrder {
 }
 
 /**
- * The order in which lanes are called: the lane that the conversation is on, then lower priority numbers first, and among equals
- * a draw by weight.
+ * The order in which lanes are called: the lane that the conversation is on, then lower priority numbers first, among equals those
+ * with the same provider and model, whose cache may have the prompt, and then a draw by weight.
  */
 export function planLanes(lanes: readonly Lane[], { random, shareOf, origin }: LaneOrder): readonly Lane[] {
   if (lanes.length === 1) return lanes
   const isFirst = (lane: Lane): number => (lane.origin === origin ? 0 : 1)
+  const home = origin === undefined ? undefined : lanes.find((lane) => lane.origin === origin)
+  const isNear = (lane: Lane): number => (home !== undefined && isSameModel(lane, home) ? 0 : 1)
   // Exponential keys: sorting by them is drawing without replacement in proportion to the weights.
   const drawn = lanes.map((lane) => ({ lane, key: -Math.log(1 - random()) / (lane.weight * shareOf(lane)) }))
-  drawn.sort((a, b) => isFirst(a.lane) - isFirst(b.lane) || a.lane.priority - b.lane.priority || a.key - b.key)
+  drawn.sort(
+    (a, b) =>
+      isFirst(a.lane) - isFirst(b.lane) ||
+      a.lane.priority - b.lane.priority ||
+      isNear(a.lane) - isNear(b.lane) ||
+      a.key - b.key,
+  )
   return drawn.map(({ lane }) => lane)
 }
+
+/** With another credential, if at all. */
+const isSameModel = ({ model, upstream }: Lane, other: Lane): boolean =>
+  model === other.model && upstream.wire === other.upstream.wire && upstream.baseUrl === other.upstream.baseUrl
 
 /** The probability of each lane to come first for a new conversation. */
 export function firstShares(lanes: readonly Lane[], shareOf: ShareOf): ReadonlyMap<Lane, number> {

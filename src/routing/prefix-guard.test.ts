@@ -43,9 +43,12 @@ function sendTurn(asked: Fields, { keys = A, rendered = asked, wire = 'chat', or
   return playTurn(keys, { ...prompts, origin, isCompacted: more.isCompacted ?? false })
 }
 
-function playTurn(keys: ConversationKeys, sent: Omit<Parameters<PrefixGuard['compare']>[1], 'reasoningLeftOut'>) {
+function playTurn(
+  keys: ConversationKeys,
+  sent: Omit<Parameters<PrefixGuard['compare']>[1], 'reasoningLeftOut' | 'dropsUnbound'>,
+) {
   const turn: GuardedTurn = { keys }
-  guard.compare(turn, { ...sent, reasoningLeftOut: 0 })
+  guard.compare(turn, { ...sent, reasoningLeftOut: 0, dropsUnbound: true })
   guard.remember(turn, { cachedInput: 5, cacheWrite: 6 })
   return turn
 }
@@ -140,6 +143,20 @@ describe('a break is put down to', () => {
   it.each(cases)('%s', (expected, asked, sent) => {
     sendTurn(body)
     expect(breakOf(sendTurn(asked, sent))).toBe(expected)
+  })
+
+  it('its place, with the thinking behind it that a provider leaves out', () => {
+    const thought = (text: string) => ({
+      role: 'assistant',
+      content: [{ type: 'thinking', thinking: text }, { type: 'text' }],
+    })
+    const rendered = (first: string) => ({
+      messages: [thought('one'), message(first), thought('{"type":"thinking"'), message('b'), thought('three')],
+    })
+    const asked = (first: string) => ({ ...body, ...talk('a', first) })
+    sendTurn(asked('b'), { rendered: rendered('b'), wire: 'anthropic' })
+    const { broken } = sendTurn(asked('x'), { rendered: rendered('x'), wire: 'anthropic' })
+    expect(broken).toEqual({ at: 'messages[1]', by: 'client', reasoning: 2 })
   })
 
   it('the client where its setting changes what is written of the conversation', () => {

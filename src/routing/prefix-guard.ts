@@ -36,6 +36,8 @@ interface SentTurn {
   readonly isCompacted: boolean
   /** How many pieces of sealed reasoning the lane does not get. */
   readonly reasoningLeftOut: number
+  /** The provider is told to leave thinking out that is bound to another prefix. */
+  readonly dropsUnbound: boolean
 }
 
 /** As its provider has counted it. */
@@ -83,7 +85,7 @@ export function createPrefixGuard({ nowMicros }: { readonly nowMicros: () => num
     conversation.prompts = undefined
   }
   return {
-    compare(turn, { origin, asked, rendered, isCompacted, reasoningLeftOut }) {
+    compare(turn, { origin, asked, rendered, isCompacted, reasoningLeftOut, dropsUnbound }) {
       const { keys } = turn
       turn.sent = {
         ...{ origin, prompts: { asked: asked.fingerprint, rendered: rendered.fingerprint }, isCompacted },
@@ -105,9 +107,10 @@ export function createPrefixGuard({ nowMicros }: { readonly nowMicros: () => num
       }
       turn.continued = conversation
       const wasCompacted = isCompacted && !(conversation.isCompacted && conversation.opening === keys.opening)
+      const reasoning = reasoningLeftOut + (dropsUnbound ? thinkingBehind(rendered, place) : 0)
       turn.broken = {
         ...describe(conversation, { asked, rendered }, { place, wasCompacted }),
-        ...(reasoningLeftOut > 0 && { reasoning: reasoningLeftOut }),
+        ...(reasoning > 0 && { reasoning }),
       }
       turn.isBranch = turn.broken.by === 'client'
     },
@@ -208,6 +211,14 @@ function describe(
   const isShorter = asked.messages.length < before.asked.messages.length
   return { at: spell(place, rendered), by: isShorter ? 'client' : 'gateway' }
 }
+
+/** Blocks of thinking that are bound to what has changed. Inside a string, their quotes would be escaped. */
+function thinkingBehind({ messages }: Prompt, place: PromptPlace | 'lane'): number {
+  const bound = typeof place === 'number' ? messages.slice(place) : messages
+  return bound.reduce((sum, message) => sum + (String(message).match(THINKING)?.length ?? 0), 0)
+}
+
+const THINKING = /\{"type":"(?:redacted_)?thinking"/g
 
 const causeOf = (own: PromptPlace, before: Fingerprint, { fingerprint }: Prompt): PrefixBreaker =>
   own === 'tools' && before.toolSet === fingerprint.toolSet ? 'tool_order' : 'client'

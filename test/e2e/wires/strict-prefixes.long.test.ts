@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Fields } from '../../../src/lib/types.ts'
 import { anthropicAnswer } from '../../fakes/anthropic-answers.ts'
 import { chatAnswer } from '../../fakes/chat-answers.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
@@ -8,6 +9,7 @@ import { responsesAnswer } from '../../fakes/responses-answers.ts'
 import { brokenPrefix, type Rendered, renderedOf } from '../../fixtures/gateway/rendered-prompt.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 import { diceOf } from '../../fuzz/streams/dice.ts'
+import { chat, get } from '../../support/send-chat.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { scriptedAnswers } from './scripted-answers.ts'
@@ -54,6 +56,9 @@ async function startStrict(wire: Wire): Promise<StrictProvider> {
     counts.turns++
     counts.conversations = prompts.size
     if (broken === undefined) return scripts[wire](noting(providerAnswer, refused))
+    const { block_binding: binding } = providerAnswer.receivedRequest as { block_binding?: Fields }
+    if (binding?.prefix_mismatch_behavior === 'drop_block' && betaOf(providerAnswer.receivedHeaders))
+      return scripts[wire](noting(providerAnswer, refused))
     signatures.clear()
     refused.push(broken)
     await providerAnswer.head(400)
@@ -62,6 +67,9 @@ async function startStrict(wire: Wire): Promise<StrictProvider> {
   })
   return { upstream, refused, counts }
 }
+
+const betaOf = (headers: Headers): boolean =>
+  headers.get('anthropic-beta')?.includes('thinking-binding-controls-2026-08-01') === true
 
 const PRICE = '{ input: "0.300001", cached_input: "0.075003", cache_write: "0.375007", output: "1.200007" }'
 
@@ -78,7 +86,9 @@ beforeAll(async () => {
     (wire) =>
       `  - { id: ${wire}, efforts: [none, low, high], context_tokens: 128000, max_output_tokens: 8192, price: ${PRICE}, lanes: [{ upstream: ${wire}, model: mind }] }\n`,
   )
-  server = await startServer({ config: `upstreams:\n${upstreams.join('')}models:\n${models.join('')}` })
+  const dropping = upstreams[2]!.replace('id: anthropic,', 'id: dropping, on_prefix_mismatch: drop,')
+  models.push(models[2]!.replaceAll(': anthropic,', ': dropping,'))
+  server = await startServer({ config: `upstreams:\n${upstreams.join('')}${dropping}models:\n${models.join('')}` })
 })
 
 afterAll(async () => {
@@ -107,4 +117,38 @@ describe.each(WIRES)('a provider of %s that refuses a changed prefix', (wire) =>
     expect(receipts.filter(({ attempts }) => String(attempts).includes('"prefix"'))).toEqual([])
     console.info(`strict prefixes over ${wire}: seed ${SEED}`, counts)
   }, 300_000)
+})
+
+describe('a client that has changed what it sent before', () => {
+  const tools = [{ type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } }]
+  const play = async (model: string) => {
+    const account = await openAccount(server)
+    const messages: Fields[] = [
+      { role: 'user', content: `conversation-${model === 'dropping' ? 1 : 2}000 ${'Be kind. '.repeat(600)}` },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: 'Use look_up.' },
+    ]
+    const ask = () => chat(server, account, { model, messages, tools, reasoning_effort: 'low' })
+    const { choices } = (await ask()).json
+    messages.push(choices[0].message, { role: 'tool', tool_call_id: choices[0].message.tool_calls[0].id, content: 'x' })
+    messages[1] = { role: 'assistant', content: 'No.' }
+    const answer = await ask()
+    const { json } = await get(server, account, `/requests/${answer.requestId}`)
+    return {
+      status: answer.status,
+      at: json.prefix_broken_at,
+      by: json.prefix_broken.by,
+      lost: json.prefix_broken.reasoning_items_lost,
+    }
+  }
+
+  it('is refused by its provider, and the receipt says why', async () => {
+    expect(await play('anthropic')).toEqual({ status: 400, at: 'messages[1]', by: 'client', lost: null })
+    expect(providers.get('anthropic')!.refused.splice(0)).toHaveLength(1)
+  })
+
+  it('is answered where the operator lets the provider drop thinking, and the receipt says how much', async () => {
+    expect(await play('dropping')).toEqual({ status: 200, at: 'messages[1]', by: 'client', lost: 1 })
+    expect(providers.get('anthropic')!.refused).toEqual([])
+  })
 })

@@ -1,5 +1,5 @@
 import type { Lane } from '../catalog/catalog.ts'
-import { PROMPT_BYTES_MAX, readRenderedPrompt, readSentPrompt } from '../protocols/prompt-fingerprint.ts'
+import { readRenderedPrompt, readSentPrompt } from '../protocols/prompt-fingerprint.ts'
 import type { LaneDialect } from '../protocols/wires.ts'
 import type { GuardedTurn, PrefixGuard } from '../routing/prefix-guard.ts'
 import type { Turn } from './turn.ts'
@@ -16,14 +16,11 @@ interface WrittenCall {
 /** Compares what a lane is about to get with what the conversation's last turn has sent. */
 export function comparePrefix(guard: PrefixGuard, { request }: Turn, call: WrittenCall): void {
   const { guarded, lane, dialect, options, body } = call
-  if (request.body.bytes.length > PROMPT_BYTES_MAX) return
-  const rendered = readRenderedPrompt(body, dialect.wire)
-  if (rendered === undefined) return
   const sealed = request.protocol === 'responses' ? [...request.sealed.values()] : []
   guard.compare(guarded, {
     origin: lane.origin,
-    asked: readSentPrompt(request.body, request.inputField),
-    rendered,
+    readAsked: (known) => readSentPrompt(request.body.bytes, request.inputField, known),
+    readRendered: (known) => readRenderedPrompt(body, dialect.wire, known),
     isCompacted: request.protocol === 'responses' && request.isCompacted,
     dropsUnbound: lane.upstream.prefixMismatch === 'drop',
     reasoningLeftOut: sealed.filter(({ origin }) => options.withoutSeals || origin !== lane.origin).length,

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Fields } from '../lib/types.ts'
 import type { LaneWire } from '../model/wire.ts'
-import { scanJson } from '../protocols/json/scan-json.ts'
 import { readRenderedPrompt, readSentPrompt } from '../protocols/prompt-fingerprint.ts'
 import type { ConversationKeys } from './plan-lanes.ts'
 import { createPrefixGuard, type GuardedTurn, type PrefixGuard } from './prefix-guard.ts'
@@ -27,20 +26,15 @@ interface Sent {
   readonly isCompacted?: boolean
 }
 
-function bytesOf(value: Fields) {
-  const bytes = Buffer.from(JSON.stringify(value))
-  const scan = scanJson(bytes, { depthMax: 64, valuesMax: 100_000 })
-  if (scan.kind !== 'scanned') throw new Error(scan.kind)
-  return { bytes, members: scan.members }
-}
+const bytesOf = (value: Fields): Buffer => Buffer.from(JSON.stringify(value))
 
 /** One turn of a client; where the provider gets the same, the same. */
 function sendTurn(asked: Fields, { keys = A, rendered = asked, wire = 'chat', origin = 'o', ...more }: Sent = {}) {
-  const prompts = {
-    asked: readSentPrompt(bytesOf(asked), 'messages'),
-    rendered: readRenderedPrompt(bytesOf(rendered).bytes, wire)!,
-  }
-  return playTurn(keys, { ...prompts, origin, isCompacted: more.isCompacted ?? false })
+  return playTurn(keys, {
+    readAsked: (known) => readSentPrompt(bytesOf(asked), 'messages', known),
+    readRendered: (known) => readRenderedPrompt(bytesOf(rendered), wire, known),
+    ...{ origin, isCompacted: more.isCompacted ?? false },
+  })
 }
 
 function playTurn(
@@ -170,7 +164,7 @@ it('forgets the oldest conversations beyond its bound', () => {
   const long = bytesOf(talk(...Array.from({ length: 1000 }, (_, at) => String(at))))
   const asked = readSentPrompt(long, 'messages')
   const play = (opening: string) =>
-    playTurn(keysOf(opening), { origin: 'o', asked, rendered: asked, isCompacted: false })
+    playTurn(keysOf(opening), { origin: 'o', readAsked: () => asked, readRendered: () => asked, isCompacted: false })
   play('first')
   for (let at = 0; at < 1000; at++) play(`other ${at}`)
   const changed = { messages: [message('changed')] }
@@ -180,7 +174,7 @@ it('forgets the oldest conversations beyond its bound', () => {
 
 it('compares neither prompts of many megabytes nor what is no prompt', () => {
   expect(readRenderedPrompt(Buffer.from('[]'), 'chat')).toBeUndefined()
-  expect(readRenderedPrompt(bytesOf(talk('x'.repeat(5_000_000))).bytes, 'chat')).toBeUndefined()
-  const text = readRenderedPrompt(bytesOf({ input: 'Hello' }).bytes, 'responses')
+  expect(readRenderedPrompt(bytesOf(talk('x'.repeat(5_000_000))), 'chat')).toBeUndefined()
+  const text = readRenderedPrompt(bytesOf({ input: 'Hello' }), 'responses')
   expect(text?.fingerprint.messages).toHaveLength(0)
 })

@@ -30,8 +30,9 @@ export interface GuardedTurn {
 interface SentTurn {
   /** The origin of the lane. */
   readonly origin: string
-  readonly asked: Prompt
-  readonly rendered: Prompt
+  /** The prompts of the client and for the lane; `known` are those that they may go on from. Undefined: there is none. */
+  readAsked(known: readonly Fingerprint[]): Prompt | undefined
+  readRendered(known: readonly Fingerprint[]): Prompt | undefined
   /** The client sends a compaction in the place of what was compacted. */
   readonly isCompacted: boolean
   /** How many pieces of sealed reasoning the lane does not get. */
@@ -85,24 +86,29 @@ export function createPrefixGuard({ nowMicros }: { readonly nowMicros: () => num
     conversation.prompts = undefined
   }
   return {
-    compare(turn, { origin, asked, rendered, isCompacted, reasoningLeftOut, dropsUnbound }) {
+    compare(turn, { origin, readAsked, readRendered, isCompacted, reasoningLeftOut, dropsUnbound }) {
       const { keys } = turn
-      turn.sent = {
-        ...{ origin, prompts: { asked: asked.fingerprint, rendered: rendered.fingerprint }, isCompacted },
-        ...{ opening: keys.opening, at: nowMicros(), cachedTokens: 0 },
-      }
+      turn.sent = undefined
       turn.broken = undefined
       turn.continued = undefined
       turn.isBranch = false
       // Without an answer in it a conversation begins.
-      if (!keys.isAnswered && !isCompacted) return
-      const candidates = candidatesOf(keys, (key) => byKey.get(key), isCompacted).filter(isAlive)
+      const begins = !keys.isAnswered && !isCompacted
+      const candidates = begins ? [] : candidatesOf(keys, (key) => byKey.get(key), isCompacted).filter(isAlive)
+      const known = candidates.flatMap(({ prompts }) => prompts ?? [])
+      const asked = readAsked(known.map((prompts) => prompts.asked))
+      const rendered = readRendered(known.map((prompts) => prompts.rendered))
+      if (asked === undefined || rendered === undefined) return
+      turn.sent = {
+        ...{ origin, prompts: { asked: asked.fingerprint, rendered: rendered.fingerprint }, isCompacted },
+        ...{ opening: keys.opening, at: nowMicros(), cachedTokens: 0 },
+      }
       const found = closest(candidates, { origin, asked, rendered })
       if (found === undefined) return
       const { conversation, place } = found
       if (place === undefined) {
         // A shorter one goes back, or is another branch.
-        if (asked.messages.length >= lengthOf(conversation)) turn.continued = conversation
+        if (asked.fingerprint.messages.length >= lengthOf(conversation)) turn.continued = conversation
         return
       }
       turn.continued = conversation
@@ -159,7 +165,10 @@ function candidatesOf(
   return []
 }
 
-type Prompts = Pick<SentTurn, 'asked' | 'rendered'>
+interface Prompts {
+  readonly asked: Prompt
+  readonly rendered: Prompt
+}
 
 interface Found {
   readonly conversation: Conversation
@@ -208,14 +217,16 @@ function describe(
   if (own !== undefined)
     return { at: spell(own, asked), by: wasCompacted ? 'compaction' : causeOf(own, before.asked, asked) }
   // The client has taken back the last messages, of which its provider has read some as one.
-  const isShorter = asked.messages.length < before.asked.messages.length
+  const isShorter = asked.fingerprint.messages.length < before.asked.messages.length
   return { at: spell(place, rendered), by: isShorter ? 'client' : 'gateway' }
 }
 
 /** Blocks of thinking that are bound to what has changed. Inside a string, their quotes would be escaped. */
-function thinkingBehind({ messages }: Prompt, place: PromptPlace | 'lane'): number {
-  const bound = typeof place === 'number' ? messages.slice(place) : messages
-  return bound.reduce((sum, message) => sum + (String(message).match(THINKING)?.length ?? 0), 0)
+function thinkingBehind({ fingerprint: { messages }, messageAt }: Prompt, place: PromptPlace | 'lane'): number {
+  let count = 0
+  for (let at = typeof place === 'number' ? place : 0; at < messages.length; at++)
+    count += String(messageAt(at)).match(THINKING)?.length ?? 0
+  return count
 }
 
 const THINKING = /\{"type":"(?:redacted_)?thinking"/g
@@ -223,9 +234,9 @@ const THINKING = /\{"type":"(?:redacted_)?thinking"/g
 const causeOf = (own: PromptPlace, before: Fingerprint, { fingerprint }: Prompt): PrefixBreaker =>
   own === 'tools' && before.toolSet === fingerprint.toolSet ? 'tool_order' : 'client'
 
-function spell(place: PromptPlace, { messages, list }: Prompt): string {
+function spell(place: PromptPlace, { messageAt, list }: Prompt): string {
   if (typeof place !== 'number') return place
-  const message = tryParse(String(messages[place]))
+  const message = tryParse(String(messageAt(place)))
   const isSystem = isObject(message) && (message.role === 'system' || message.role === 'developer')
   return isSystem && place === 0 ? 'system' : `${list}[${place}]`
 }

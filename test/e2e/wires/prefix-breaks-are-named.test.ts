@@ -136,3 +136,24 @@ describe('the receipt', () => {
     expect(takeRefused()).toHaveLength(1)
   })
 })
+
+it('a conversation that no node knows goes to the lane that has sealed its reasoning', async () => {
+  const { server, isDown, receivedRequest, takeRefused } = setup()
+  const account = await openAccount(server)
+  const ask = async (input: readonly object[]) => {
+    const body = { model: 'responses-then-anthropic', input, store: false, reasoning: { effort: 'low' } }
+    return answerOf(await sendResponse(server, account, { ...body, include: ['reasoning.encrypted_content'] }))
+  }
+  const user = (text: string) => ({ type: 'message', role: 'user', content: text })
+  isDown('responses', true)
+  const first = await ask([user('Hello.')])
+  isDown('responses', false)
+  takeRefused()
+  // With another beginning it is recognized by nothing else.
+  const second = await ask([user('Good evening.'), ...first.json.output, user('And now?')])
+  expect([second.status, receivedRequest('anthropic-2').length, receivedRequest('responses').length]).toEqual([
+    200, 2, 1,
+  ])
+  await ask([user('Something else.'), user('And now?')])
+  expect(receivedRequest('responses')).toHaveLength(2)
+})

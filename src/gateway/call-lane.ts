@@ -163,8 +163,10 @@ async function sendRequest(
   // The header of an earlier call is replaced.
   if (laneRequest.leftOut.length > 0 || attempts.length > 0)
     turn.sink.announce(ignoredFieldsHeader(laneRequest.leftOut, request.body))
-  if (turn.guarded !== undefined)
+  if (turn.guarded !== undefined) {
+    if (request.body.bytes.length > PIECE_BYTES) await passTurnstile()
     comparePrefix(prefixGuard, turn, { lane, dialect, options, body: laneRequest.body, guarded: turn.guarded })
+  }
   const { delivery } = conversion
   const answered = send({
     upstream: lane.upstream,

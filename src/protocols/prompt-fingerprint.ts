@@ -66,8 +66,8 @@ const SENT: Omit<Layout, 'list'> = {
   grows: false,
 }
 
-/** Longer prompts are not compared: a million tokens are about as long. */
-const PROMPT_BYTES_MAX = 4 * 1024 * 1024
+/** Longer prompts are not compared: half a million tokens are about as long, and reading them takes a few milliseconds. */
+const PROMPT_BYTES_MAX = 2 * 1024 * 1024
 /** Messages behind these are not compared. */
 const MESSAGES_MAX = 1024
 
@@ -245,12 +245,15 @@ function openLength(message: Buffer): number {
 /** Marks tell how far a provider caches a prompt, and are no part of it. Inside a string, their quotes would be escaped. */
 const MARK = Buffer.from(',"cache_control":{"type":"ephemeral"}')
 
+/** Providers take four. */
+const MARKS_MAX = 32
+
 function withoutMarks(bytes: Buffer): Buffer {
   let at = bytes.indexOf(MARK)
   if (at < 0) return bytes
   const pieces: Buffer[] = []
   let from = 0
-  for (; at >= 0; at = bytes.indexOf(MARK, from)) {
+  for (; at >= 0 && pieces.length < MARKS_MAX; at = bytes.indexOf(MARK, from)) {
     pieces.push(bytes.subarray(from, at))
     from = at + MARK.length
   }

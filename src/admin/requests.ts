@@ -179,6 +179,7 @@ async function detailOf(db: LedgerDb, receipt: ReceiptsTable) {
   return {
     ...requestItemOf(receipt, key),
     ...{ cost, shortfall, price_version, tier, output_cap, input_estimate, tags, compaction, cache_lost, paid_by },
+    ...prefixView(receipt),
     lines: chargeLinesOf(receipt, await loadPrice(db, receipt.model, receipt.price_version)),
     attempts: attemptsView(receipt),
     idempotency: claim === undefined ? null : { state: claim.state, until: isoTime(claim.expires_at) },
@@ -363,6 +364,7 @@ async function describeReceipt(db: LedgerDb, receipt: ReceiptsTable) {
     /** USD per million tokens. */
     price: { ...tokenPricesView(applied), per_request: formatUsd(price.perRequest) },
     cache_lost: cacheLostView(receipt, applied),
+    ...prefixView(receipt),
     paid_by: await payerOf(db, receipt),
   }
 }
@@ -377,6 +379,14 @@ function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite 
   const written = Math.min(tokens, receipt.cache_write ?? 0)
   const paid = BigInt(written) * cacheWrite + BigInt(tokens - written) * input
   return { tokens, cost: formatUsd(nanoFromPico(paid - BigInt(tokens) * cachedInput)) }
+}
+
+/** Where the prompt no longer began as in the turn before it, who changed it, and what that has lost. */
+function prefixView(receipt: StoredAttempts) {
+  const broken = attemptsOf(receipt).at(-1)?.prefix
+  if (broken === undefined) return { prefix_broken_at: null, prefix_broken: null }
+  const { at, by, cached = null, reasoning = null } = broken
+  return { prefix_broken_at: at, prefix_broken: { by, cached_tokens_lost: cached, reasoning_items_lost: reasoning } }
 }
 
 /** The wallet, or the windows of a plan; `caps` are the spend caps of the key that it counted against as well. */

@@ -26,6 +26,7 @@ import { mintIdsOf } from '../protocols/shared/codec-types.ts'
 import type { Send } from '../providers/send.ts'
 import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 import { createStickyLanes } from '../routing/plan-lanes.ts'
+import { createPrefixGuard } from '../routing/prefix-guard.ts'
 import { createRetryBudget, createRetryWait } from '../routing/retry-budget.ts'
 import { createConsoleApi } from '../server/console/api.ts'
 import type { ConsoleServices } from '../server/console/handler.ts'
@@ -176,6 +177,7 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
     sticky: createStickyLanes({ nowMicros }),
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros }),
+    prefixGuard: createPrefixGuard({ nowMicros }),
     callSeals: callSealsOf(services),
     runs: createRuns({
       ...{ db: services.db, file: services.database.file, now },

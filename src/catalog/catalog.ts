@@ -21,6 +21,8 @@ export interface Upstream {
   /** Extra headers for every call. Values may be credentials. */
   readonly headers: ReadonlyMap<string, Secret>
   readonly disconnectPolicy: DisconnectPolicy
+  /** What an Anthropic server shall do with thinking that is bound to another prefix. */
+  readonly prefixMismatch: PrefixMismatch
   /** It gets the ids of the trace, when there is one. */
   readonly traceContext: boolean
 }
@@ -30,6 +32,9 @@ export interface Upstream {
  * far. `drain`: read on for a while and charge the provider's usage. `cancel_free`: cancel it and charge nothing.
  */
 export type DisconnectPolicy = 'cancel_estimate' | 'drain' | 'cancel_free'
+
+/** `refuse`, the default: it answers 400. `drop`: it is told to leave such thinking out. */
+export type PrefixMismatch = 'refuse' | 'drop'
 
 /** How long each phase of a call may take. */
 export interface UpstreamTimeouts {

@@ -15,7 +15,7 @@ export function addTrace(program: Command, context: CommandContext): void {
 type RequestTrace = OperationValue<'requests.trace'>
 
 export function formatTrace(style: Style, trace: RequestTrace): string {
-  const { compaction, cache_lost: lost, shortfall } = trace
+  const { compaction, cache_lost: lost, shortfall, prefix_broken_at: brokenAt, prefix_broken: broken } = trace
   const facts = formatFacts(style, [
     ['request', trace.id],
     ['account', `${trace.account.email} (${trace.account.id})`],
@@ -35,6 +35,7 @@ export function formatTrace(style: Style, trace: RequestTrace): string {
     ['cost', trace.cost && `${trace.cost} USD`],
     ['charge', trace.charge && `${trace.charge} USD`],
     ['cache lost', lost && `${grouped(lost.tokens)} tokens on another lane, ${lost.cost} USD`],
+    ['prefix broken', broken && `at ${brokenAt} by ${broken.by.replace('_', ' ')}${lossesOf(broken)}`],
     ['shortfall', shortfall === null || shortfall === '0.00' ? null : `${shortfall} USD`],
   ])
   if (trace.attempts.length === 0) return facts
@@ -43,6 +44,16 @@ export function formatTrace(style: Style, trace: RequestTrace): string {
   ])
   return `${facts}\n${formatTable(style, columnsOf('attempt', 'outcome', '>status', '>ms'), attempts)}`
 }
+
+function lossesOf({ cached_tokens_lost: cached, reasoning_items_lost: reasoning }: Broken): string {
+  const losses = [
+    ...(cached === null ? [] : [`${grouped(cached)} cached tokens`]),
+    ...(reasoning === null ? [] : [`${reasoning} reasoning items`]),
+  ]
+  return losses.length === 0 ? '' : `, ${losses.join(' and ')} lost`
+}
+
+type Broken = NonNullable<RequestTrace['prefix_broken']>
 
 function tokensOf({ tokens }: RequestTrace): string | null {
   if (tokens === null) return null

@@ -201,6 +201,7 @@ const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
   },
   headers: new Map(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), new Secret(value)])),
   disconnectPolicy: upstream.on_client_gone,
+  prefixMismatch: upstream.on_prefix_mismatch,
   traceContext: upstream.trace_context,
 })
 

@@ -32,6 +32,7 @@ describe('an upstream on the network', () => {
     ['base_url: "https://a.b/v1", headers: { x: "a\\r\\nb: c" }', 'headers.x', /one line/, /Write/],
     ['base_url: "https://a.b/v1", headers: { "a b": c }', 'headers.a b', /name of a header/, /Write/],
     ['base_url: "https://a.b/v1", api_version: "2023-06-01"', 'api_version', /version in base_url/, /Leave/],
+    ['base_url: "https://a.b/v1", on_prefix_mismatch: drop', 'on_prefix_mismatch', /no such setting/, /Leave/],
     ['base_url: "https://a.b/v1", api_version: "1"', 'api_version', /a day such as/, /Write/],
     ['allow_private: true', 'base_url', /needs an address/, /Add base_url/],
     [

@@ -88,6 +88,11 @@ export const upstreamSchema = section('A provider that lanes run on.', {
       'drain: read on for the actual usage, for a minute at most. cancel_free: cancel the call and charge nothing.',
     ['cancel_estimate', 'drain', 'cancel_free'],
   ).prefault('cancel_estimate'),
+  on_prefix_mismatch: choice(
+    'On the wire anthropic: what the server does with thinking after a changed prefix. refuse: it answers 400. ' +
+      'drop: it leaves the thinking out, and the model goes on without it.',
+    ['refuse', 'drop'],
+  ).prefault('refuse'),
   // Off: to a third party the ids tell which requests belong together.
   trace_context: flag('Send traceparent and tracestate to it while telemetry.traces is on.').prefault(false),
 }).superRefine((upstream, context) => {
@@ -117,6 +122,10 @@ export const upstreamSchema = section('A provider that lanes run on.', {
   }
   if (upstream.api_version !== undefined && upstream.wire !== 'anthropic') {
     refuse('api_version', `the wire ${upstream.wire} has its version in base_url`, 'Leave api_version out.')
+  }
+  if (upstream.on_prefix_mismatch === 'drop' && upstream.wire !== 'anthropic') {
+    const why = `the wire ${upstream.wire} has no such setting`
+    refuse('on_prefix_mismatch', why, 'Leave on_prefix_mismatch out.')
   }
   const refusal = refusalOfBaseUrl(address, { allowPrivate: upstream.allow_private })
   if (refusal !== undefined) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SEARCH_TERMS_MAX, searchTerms } from '../lib/anywhere/text.ts'
+import { PREFIX_BREAKERS } from '../model/prefix-break.ts'
 import { PRICED_FIELDS } from '../model/price.ts'
 import { isTag } from '../model/tags.ts'
 import { capStatus, caps } from './caps.ts'
@@ -298,6 +299,16 @@ export const requestDetail = z.strictObject({
   attempts: z.array(z.strictObject({ lane: z.string(), outcome: z.string(), status: z.int().nullable(), ms: count })),
   /** Input paid as new, because the lane that had cached it was not available. */
   cache_lost: z.strictObject({ tokens: count, cost: money }).nullable(),
+  /** Where its prompt no longer began as in the turn before it: `tools`, `system`, `settings`, `lane`, `messages[3]`. */
+  prefix_broken_at: z.string().nullable(),
+  /** Null in it: nothing was lost, or nothing is known of it. */
+  prefix_broken: z
+    .strictObject({
+      by: z.enum(PREFIX_BREAKERS),
+      cached_tokens_lost: count.nullable(),
+      reasoning_items_lost: count.nullable(),
+    })
+    .nullable(),
   compaction: z.strictObject({ tokens_before: count, tokens_after: count }).nullable(),
   paid_by: z.strictObject({
     kind: z.enum(['wallet', 'plan']),

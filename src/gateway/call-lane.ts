@@ -28,6 +28,7 @@ import {
   type Produced,
 } from './attempt.ts'
 import type { AbortReason } from './cancellation.ts'
+import { comparePrefix } from './guard-prefix.ts'
 import { type AnswerConversion, prepareCall } from './prepare-call.ts'
 import { relayStream } from './stream.ts'
 import type { Turn, TurnServices } from './turn.ts'
@@ -133,7 +134,7 @@ export async function callLane(
 
 /** A function of its own, so that the request body does not stay in memory while the answer streams. */
 async function sendRequest(
-  { mint, send, cacheSaltOf, callSeals }: TurnServices,
+  { mint, send, cacheSaltOf, callSeals, prefixGuard }: TurnServices,
   turn: Turn,
   { lane, outputCap: cap, attempts, trace }: LaneAttempt,
   { dialect, options }: CallTerms,
@@ -162,6 +163,10 @@ async function sendRequest(
   // The header of an earlier call is replaced.
   if (laneRequest.leftOut.length > 0 || attempts.length > 0)
     turn.sink.announce(ignoredFieldsHeader(laneRequest.leftOut, request.body))
+  if (turn.guarded !== undefined) {
+    if (request.body.bytes.length > PIECE_BYTES) await passTurnstile()
+    comparePrefix(prefixGuard, turn, { lane, dialect, options, body: laneRequest.body, guarded: turn.guarded })
+  }
   const { delivery } = conversion
   const answered = send({
     upstream: lane.upstream,

@@ -2,6 +2,7 @@ import type { Model } from '../catalog/catalog.ts'
 import { msBetween } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
 import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
+import type { PrefixBreak } from '../model/prefix-break.ts'
 import {
   chargedValues,
   type InputUsage,
@@ -16,6 +17,7 @@ import type { TurnRequest } from '../model/turn.ts'
 import { estimateInput } from '../pricing/estimate.ts'
 import type { LaneEstimator } from '../pricing/lane-estimators.ts'
 import { clampUsage, priceUsage } from '../pricing/price.ts'
+import type { GuardedTurn } from '../routing/prefix-guard.ts'
 import type { LaneWork } from '../telemetry/metrics.ts'
 import type { AttemptResult, Produced, ProviderRun } from './attempt.ts'
 import { laneCap } from './attempt-lanes.ts'
@@ -123,7 +125,7 @@ interface DecidedEnding {
 
 /** Decides how a turn ends and what is owed for it, and learns from it about its lane. `kept` is set later. */
 export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstimator, nowMicros: number): DecidedEnding {
-  const { startedAt, previousOrigin, admitRequest, entry, price, inputBound, hold, request, sink } = turn
+  const { startedAt, previousOrigin, admitRequest, entry, price, inputBound, hold, request, sink, guarded } = turn
   const { result, lane, firstContentAt } = run
   const { inputEstimate, cachedEstimate } = admitRequest
   const { model } = entry
@@ -151,6 +153,7 @@ export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstima
       cacheLost: leftItsLane ? cachedEstimate - owed.usage.cachedInput : 0,
       cost: laneWork?.cost,
       charged: price.multipliers && owed && chargedOtherwise(request.priced, owed.values),
+      prefix: guarded?.broken && prefixOf(guarded.broken, guarded.continued, owed),
     }),
     firstByteMs: firstContentAt === undefined ? undefined : msBetween(startedAt, firstContentAt),
     totalMs: msBetween(startedAt, nowMicros),
@@ -180,17 +183,27 @@ function laneWorkOf({ result, lane, laneFirstByteMs }: ProviderRun, owed: Owed |
  * The last attempt did the work. `cacheLost`: tokens that are charged as new because the conversation moved to a lane that
  * does not have them in its cache.
  */
-function attemptsOf(attempts: readonly Attempt[], { cacheLost, cost, charged }: AttemptWork): readonly Attempt[] {
+function attemptsOf(attempts: readonly Attempt[], work: AttemptWork): readonly Attempt[] {
+  const { cacheLost, cost, charged, prefix } = work
   const last = attempts.at(-1)
-  if (last === undefined || (cacheLost <= 0 && cost === undefined && charged === undefined)) return attempts
-  const work = { ...(cacheLost > 0 && { cacheLost }), ...(cost !== undefined && { cost: String(cost) }) }
-  return [...attempts.slice(0, -1), { ...last, ...work, ...(charged && { charged }) }]
+  if (last === undefined) return attempts
+  if (cacheLost <= 0 && cost === undefined && charged === undefined && prefix === undefined) return attempts
+  const more = { ...(cacheLost > 0 && { cacheLost }), ...(cost !== undefined && { cost: String(cost) }) }
+  return [...attempts.slice(0, -1), { ...last, ...more, ...(charged && { charged }), ...(prefix && { prefix }) }]
+}
+
+/** With what the break has cost, where the provider has counted it. */
+function prefixOf(broken: PrefixBreak, continued: GuardedTurn['continued'], owed: Owed | undefined): PrefixBreak {
+  if (continued === undefined || owed === undefined || owed.usage.estimated) return broken
+  const cached = continued.cachedTokens - owed.usage.cachedInput
+  return cached > 0 ? { ...broken, cached } : broken
 }
 
 interface AttemptWork {
   readonly cacheLost: number
   readonly cost: bigint | undefined
   readonly charged: PricedValues | undefined
+  readonly prefix: PrefixBreak | undefined
 }
 
 /** For the receipt, which has what was asked for. Undefined: it was charged by that. */

@@ -22,6 +22,7 @@ import type { UpstreamCall } from '../providers/send.ts'
 import type { UpstreamOutcome } from '../providers/upstream-answer.ts'
 import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 import { createStickyLanes } from '../routing/plan-lanes.ts'
+import { createPrefixGuard } from '../routing/prefix-guard.ts'
 import { createDrains } from './cancellation.ts'
 import { createCallSealMemory } from './seals.ts'
 import { serveTurn } from './serve-turn.ts'
@@ -113,6 +114,7 @@ async function moneyOfTurn(
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros: () => 0 }),
+    prefixGuard: createPrefixGuard({ nowMicros: () => 0 }),
     onServerAbort: () => () => {},
     drains: createDrains({ nowMicros: () => 0 }),
     live: new Map(),

@@ -23,6 +23,7 @@ function problemOf(outcome: ReturnType<typeof readChat> | ReturnType<typeof read
 const plain = {
   sealed: new Map(),
   boundTo: undefined,
+  isCompacted: false,
   previousResponseId: undefined,
   previousItems: 0,
   compacts: undefined,

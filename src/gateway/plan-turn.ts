@@ -60,7 +60,9 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
   const prompt = sentPromptOf(caller, request, model)
   const terms = { requestId, caller, request, claim, tags, run, lanes, prompt, input: sized }
   const { admitRequest, inputBound } = planAdmission(services, terms, model, price)
-  const conversationKeys = lanes.length > 1 ? conversationKeysOf(caller, request, model) : undefined
+  const isGuarded = request.body.bytes.length >= CACHED_BYTES_MIN && request.compacts === undefined
+  const keys = lanes.length > 1 || isGuarded ? conversationKeysOf(caller, request, model) : undefined
+  const conversationKeys = lanes.length > 1 ? keys : undefined
   const turn: PlannedTurn = {
     requestId,
     caller,
@@ -81,9 +83,16 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     admitRequest,
     inputBound,
     conversationKeys,
-    previousOrigin: conversationKeys && services.sticky.find(conversationKeys),
+    previousOrigin: conversationKeys && (services.sticky.find(conversationKeys) ?? sealedOn(request, lanes)),
+    guarded: isGuarded && keys ? { keys } : undefined,
   }
   return { kind: 'planned', turn }
+}
+
+/** The lane that can read the last reasoning in the request, for a conversation that this node does not know. */
+function sealedOn(request: TurnRequest, lanes: readonly Lane[]): string | undefined {
+  const last = request.protocol === 'responses' ? [...request.sealed.values()].at(-1) : undefined
+  return lanes.find(({ origin }) => origin === last?.origin)?.origin
 }
 
 /** What changes the price is served where the price says how. */

@@ -206,6 +206,7 @@ const laneTargetOf = ({ lane, dialect, request, effort, outputCap, cacheSalt }: 
   model: lane.model,
   origin: lane.origin,
   promptCache: lane.promptCache,
+  dropsUnbound: lane.upstream.prefixMismatch === 'drop',
   dialect,
   effort,
   outputCap,

@@ -66,10 +66,11 @@ async function readResponsesTurn(
   if (expanded.kind === 'refused') return expanded
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return opened
-  const { sealed, boundTo, hasTrigger } = opened
+  const { sealed, boundTo, isCompacted, hasTrigger } = opened
   return parseResponsesRequest(opened.body, {
     sealed,
     boundTo,
+    isCompacted,
     previousResponseId: expanded.previous,
     previousItems: expanded.previousItems,
     compacts: isCompactEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
@@ -109,7 +110,7 @@ function checkCompact({ value }: ParsedBody): Problem | undefined {
 type OpenedInput =
   | ({ readonly kind: 'opened'; readonly body: ParsedBody; readonly hasTrigger: boolean } & Pick<
       ResponsesRequest,
-      'sealed' | 'boundTo'
+      'sealed' | 'boundTo' | 'isCompacted'
     >)
   | Refused
 
@@ -132,19 +133,20 @@ export async function openInput(
   const { body } = expanded
   const { input } = body.value
   if (!Array.isArray(input))
-    return { kind: 'opened', body, hasTrigger: false, sealed: NOTHING_SEALED, boundTo: undefined }
+    return { kind: 'opened', body, hasTrigger: false, sealed: NOTHING_SEALED, boundTo: undefined, isCompacted: false }
   const opened = await openSealed(envelopes, input)
   if (opened.kind === 'refused') return opened
   const { sealed, compactions } = opened
   const hasTrigger = isObject(input.at(-1)) && input.at(-1).type === 'compaction_trigger'
   const boundTo = boundToBy(compactions)
-  if (!hasTrigger && compactions.size === 0) return { kind: 'opened', body, hasTrigger, sealed, boundTo }
+  const isCompacted = compactions.size > 0
+  if (!hasTrigger && !isCompacted) return { kind: 'opened', body, hasTrigger, sealed, boundTo, isCompacted }
   const twice = checkNames(body.members, INPUT)
   if (twice) return refused(twice)
   const items = itemsAfterCompaction(expanded, compactions)
   const replaced = await replaceInput(bounds, body, hasTrigger ? items.slice(0, -1) : items)
   if (replaced.kind === 'refused') return replaced
-  return { kind: 'opened', body: replaced.body, hasTrigger, sealed, boundTo }
+  return { kind: 'opened', body: replaced.body, hasTrigger, sealed, boundTo, isCompacted }
 }
 
 const NOTHING_SEALED = new Map<string, Opaque>()

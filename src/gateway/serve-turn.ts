@@ -172,8 +172,8 @@ async function openReleaseGate(
 
 /** After the provider: what the turn costs, the kept answer, the settle, the final frames. */
 async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Promise<TurnRecord> {
-  const { sink, keeper, prompt, price, conversationKeys, previousOrigin } = turn
-  const { sticky, seenPrefixes, ledger } = services
+  const { sink, keeper, prompt, price, conversationKeys, previousOrigin, guarded } = turn
+  const { sticky, seenPrefixes, prefixGuard, ledger } = services
   const decided = decideEnding(turn, run, services.estimators.of(run.lane?.id ?? ''), services.nowMicros())
   let { ending } = decided
   if (ending.owed) {
@@ -181,6 +181,7 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
     if (run.lane && conversationKeys)
       sticky.remember(conversationKeys, { origin: run.lane.origin, previousOrigin: previousOrigin })
     if (prompt && price.cachedInput < price.input) seenPrefixes.remember(prompt)
+    if (guarded) prefixGuard.remember(guarded, ending.owed.usage)
   }
   const keptFrames = keeper && createKeptFrames(turn, run.result, ending.owed)
   if (keptFrames) ending = await keepAnswer(turn, run.result, ending, keptFrames)

@@ -15,6 +15,7 @@ import type { Send } from '../providers/send.ts'
 import type { LaneHealth } from '../routing/circuit-breaker.ts'
 import type { LearnedCapabilities } from '../routing/learned-capabilities.ts'
 import type { ConversationKeys, StickyLanes } from '../routing/plan-lanes.ts'
+import type { GuardedTurn, PrefixGuard } from '../routing/prefix-guard.ts'
 import type { RetryBudget, RetryWait } from '../routing/retry-budget.ts'
 import type { Cancellation, CancellationServices } from './cancellation.ts'
 import type { AnswerKeeper, KeepServices } from './keep-answer.ts'
@@ -33,6 +34,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly sticky: StickyLanes
   readonly estimators: LaneEstimators
   readonly seenPrefixes: SeenPrefixes
+  readonly prefixGuard: PrefixGuard
   /** Sealed reasoning kept for Chat clients, which cannot carry it. */
   readonly callSeals: CallSealMemory
   readonly cacheSaltOf: (account: AccountId) => string
@@ -69,6 +71,8 @@ export interface PlannedTurn extends TurnInput {
   readonly conversationKeys: ConversationKeys | undefined
   /** The origin of the lane that the conversation was on. */
   readonly previousOrigin: string | undefined
+  /** Undefined for a prompt that no provider caches. */
+  readonly guarded: GuardedTurn | undefined
 }
 
 /** No content leaves before the release gate is open (R1). Call `hold.hurry()` before waiting for it. */

@@ -1,4 +1,5 @@
 import type { NanoUsd } from './money.ts'
+import type { PrefixBreak } from './prefix-break.ts'
 import type { MeteredUsage, Price, PricedValues } from './price.ts'
 import type { CompactedTokens } from './turn.ts'
 
@@ -64,6 +65,8 @@ export interface Attempt {
   readonly charged?: PricedValues
   /** What its provider charges the operator, in nano-dollars; absent if the lane has no `cost` or nothing was produced. */
   readonly cost?: string
+  /** Absent if the prompt begins as that of the turn before it. */
+  readonly prefix?: PrefixBreak
 }
 
 export const writeEnding = (ending: Ending): string =>

@@ -32,6 +32,8 @@ export interface ResponsesRequest extends AnyRequest {
   readonly inBackground: boolean
   /** The content of sealed items in its input, by their envelope. */
   readonly sealed: Map<string, Opaque>
+  /** A compaction stands for what came before it. */
+  readonly isCompacted: boolean
 }
 
 /** How compaction was requested: by the last item of the input, or at its own endpoint. */

@@ -68,8 +68,15 @@ export function headersFor(upstream: Upstream, endpoint: ProviderEndpoint, call:
     // A compressed stream would wait for its compressor.
     ['accept-encoding', 'identity'],
   ])
+  if (upstream.prefixMismatch === 'drop') {
+    const beta = headers.get('anthropic-beta')
+    headers.set('anthropic-beta', beta === undefined ? BINDING_BETA : `${beta},${BINDING_BETA}`)
+  }
   return [...headers].flat()
 }
+
+/** Lets a request say what happens to thinking that is bound to another prefix: platform.claude.com, preserved thinking. */
+const BINDING_BETA = 'thinking-binding-controls-2026-08-01'
 
 interface CallOptions {
   readonly delivery: Delivery

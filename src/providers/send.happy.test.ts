@@ -128,6 +128,17 @@ describe('a call', () => {
     expect(second).toMatch(/^anthropic-version: 2026-10-21\r$/m)
   })
 
+  test('that may drop thinking sends the beta for it, beside those of the configuration', async () => {
+    const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
+    const upstream = upstreamAt(provider.url, { wire: 'anthropic', prefixMismatch: 'drop' })
+    await readAll(answered(await caller().call(upstream)))
+    const headers = new Map([['anthropic-beta', new Secret('one-2026-01-01')]])
+    await readAll(answered(await caller().call({ ...upstream, headers })))
+    const [first, second] = provider.requests.map(({ head }) => head)
+    expect(first).toMatch(/^anthropic-beta: thinking-binding-controls-2026-08-01\r$/m)
+    expect(second).toMatch(/^anthropic-beta: one-2026-01-01,thinking-binding-controls-2026-08-01\r$/m)
+  })
+
   test('returns only the headers that are used', async () => {
     const head = 'Retry-After: 3\r\nX-Request-Id: r1\r\nX-Request-ID: r2\r\nset-cookie: a=b\r\n'
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}', head)))

@@ -43,7 +43,7 @@ const LEARNABLE_FIELDS: ReadonlySet<string> = new Set([
   ...['presence_penalty', 'presencePenalty', 'frequency_penalty', 'frequencyPenalty', 'responseLogprobs'],
   // Reasoning.
   ...['reasoning_effort', 'reasoning', 'thinking', 'enable_thinking', 'thinking_budget', 'chat_template_kwargs'],
-  ...['output_config', 'thinkingConfig', 'include', 'verbosity'],
+  ...['output_config', 'block_binding', 'thinkingConfig', 'include', 'verbosity'],
   // Users and caches.
   ...['user', 'safety_identifier', 'metadata', 'prompt_cache_key', 'cache_control'],
   // Delivery and length.

@@ -4,7 +4,8 @@ import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { Lane } from '../catalog/catalog.ts'
 import { firstShares, type LaneOrder, planLanes } from './plan-lanes.ts'
 
-const lane = (id: string, priority: number, weight = 1) => ({ id, priority, weight }) as Lane
+const lane = (id: string, priority: number, weight = 1) =>
+  ({ id, priority, weight, model: id, upstream: { wire: 'chat', baseUrl: `https://${id}` } }) as Lane
 const idsOf = (lanes: readonly Lane[]) => lanes.map(({ id }) => id)
 
 const orderBy = (random: () => number, origin?: string): LaneOrder => ({ random, origin, shareOf: () => 1 })
@@ -41,6 +42,18 @@ describe('the order of lanes', () => {
         ),
       ),
     ).toEqual(['a', 'b', 'c'])
+  })
+
+  it('goes on with the same provider and model among lanes of one priority', () => {
+    const place = { model: 'm', upstream: { wire: 'chat', baseUrl: 'https://one' } as Lane['upstream'] }
+    const lanes = [
+      { ...lane('a', 1), ...place, origin: 'key-1' },
+      ...[lane('b', 1, 1000), lane('c', 0)].map((each) => ({ ...each, origin: `of-${each.id}` })),
+      { ...lane('d', 1), ...place, origin: 'key-2' },
+      { ...lane('e', 2), ...place, origin: 'key-3' },
+    ]
+    for (let draw = 0; draw < 20; draw++)
+      expect(idsOf(planLanes(lanes, orderBy(fractionsFrom(draw), 'key-1')))).toEqual(['a', 'c', 'd', 'b', 'e'])
   })
 
   it('keeps every lane exactly once and leaves the list as it was', () => {

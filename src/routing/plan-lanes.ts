@@ -18,17 +18,29 @@ export interface LaneOrder {
 }
 
 /**
- * The order in which lanes are called: the lane that the conversation is on, then lower priority numbers first, and among equals
- * a draw by weight.
+ * The order in which lanes are called: the lane that the conversation is on, then lower priority numbers first, among equals those
+ * with the same provider and model, whose cache may have the prompt, and then a draw by weight.
  */
 export function planLanes(lanes: readonly Lane[], { random, shareOf, origin }: LaneOrder): readonly Lane[] {
   if (lanes.length === 1) return lanes
   const isFirst = (lane: Lane): number => (lane.origin === origin ? 0 : 1)
+  const home = origin === undefined ? undefined : lanes.find((lane) => lane.origin === origin)
+  const isNear = (lane: Lane): number => (home !== undefined && isSameModel(lane, home) ? 0 : 1)
   // Exponential keys: sorting by them is drawing without replacement in proportion to the weights.
   const drawn = lanes.map((lane) => ({ lane, key: -Math.log(1 - random()) / (lane.weight * shareOf(lane)) }))
-  drawn.sort((a, b) => isFirst(a.lane) - isFirst(b.lane) || a.lane.priority - b.lane.priority || a.key - b.key)
+  drawn.sort(
+    (a, b) =>
+      isFirst(a.lane) - isFirst(b.lane) ||
+      a.lane.priority - b.lane.priority ||
+      isNear(a.lane) - isNear(b.lane) ||
+      a.key - b.key,
+  )
   return drawn.map(({ lane }) => lane)
 }
+
+/** With another credential, if at all. */
+const isSameModel = ({ model, upstream }: Lane, other: Lane): boolean =>
+  model === other.model && upstream.wire === other.upstream.wire && upstream.baseUrl === other.upstream.baseUrl
 
 /** The probability of each lane to come first for a new conversation. */
 export function firstShares(lanes: readonly Lane[], shareOf: ShareOf): ReadonlyMap<Lane, number> {
@@ -60,6 +72,10 @@ export interface ConversationKeys {
   readonly findBy: readonly string[]
   /** The keys under which the next turn may find it: those above, and perhaps a less certain one. */
   readonly rememberAs: readonly string[]
+  /** The key of what the user writes before the first answer. */
+  readonly opening?: string | undefined
+  /** There is an answer in the conversation. */
+  readonly isAnswered?: boolean
 }
 
 /** Longer than any provider keeps an unused prompt: most say five minutes, some an hour. */
@@ -118,10 +134,12 @@ export function conversationKeysOf(caller: Caller, { inputField, body }: TurnReq
   const sure = isText(cacheKey) ? [keyOf(owner, 'key', cacheKey)] : []
   if (opening === undefined) return { findBy: sure, rememberAs: sure }
   if (answered !== undefined) sure.push(keyOf(owner, 'answered', opening, answered))
-  const rememberAs = [...sure, keyOf(owner, 'opening', opening)]
+  const openingKey = keyOf(owner, 'opening', opening)
+  const rememberAs = [...sure, openingKey]
   // A greeting is in no cache, and would send every conversation with the same greeting to one lane.
   const isLong = Buffer.byteLength(opening) >= CACHED_BYTES_MIN || (list?.length ?? 0) > BYTES_MAX
-  return { findBy: answered !== undefined || isLong ? rememberAs : sure, rememberAs }
+  const isAnswered = answered !== undefined
+  return { findBy: isAnswered || isLong ? rememberAs : sure, rememberAs, opening: openingKey, isAnswered }
 }
 
 interface Beginning {

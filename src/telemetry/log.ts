@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs'
 import type { Clock } from '../lib/clock.ts'
+import type { Attempt } from '../model/ending.ts'
 import { formatUsd, type NanoUsd } from '../model/money.ts'
 import { inputTokensOf, type Usage } from '../model/price.ts'
 import type { CompactedTokens } from '../model/turn.ts'
@@ -147,6 +148,7 @@ interface LoggedTurn {
   readonly outcome: string
   readonly problem?: string | undefined
   readonly lane?: string | undefined
+  readonly attempts?: readonly Attempt[] | undefined
   readonly usage?: (Usage & { readonly estimated?: boolean }) | undefined
   readonly compaction?: CompactedTokens | undefined
   readonly charge?: NanoUsd | undefined
@@ -166,6 +168,7 @@ const FOREIGN_LENGTH_MAX = 200
 export function requestLine(facts: Readonly<RequestFacts>) {
   const { turn, path, error } = facts
   const { usage, compaction, charge, shortfall } = turn ?? {}
+  const broken = turn?.attempts?.at(-1)?.prefix
   return {
     msg: 'request',
     request_id: facts.request_id,
@@ -189,6 +192,8 @@ export function requestLine(facts: Readonly<RequestFacts>) {
     estimated: usage?.estimated,
     tokens_before: compaction?.tokensBefore,
     tokens_after: compaction?.tokensAfter,
+    prefix_broken_at: broken?.at,
+    prefix_broken_by: broken?.by,
     charge: charge === undefined ? undefined : formatUsd(charge),
     shortfall: shortfall === undefined ? undefined : formatUsd(shortfall),
     first_byte_ms: turn?.firstByteMs,

@@ -23,6 +23,7 @@ export function shapeOf({ type, ...block }: Fields): string {
 }
 
 const KNOWN = new Set([
+  'block_binding',
   ...['model', 'messages', 'max_tokens', 'system', 'stream', 'tools', 'tool_choice', 'thinking', 'output_config'],
   ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata'],
 ])

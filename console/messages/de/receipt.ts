@@ -108,6 +108,16 @@ export const receipt: Catalogue['receipt'] = {
     title: 'Gut zu wissen',
     cacheLost: (tokens, cost) =>
       `${tokens} Tokens wurden als neue Eingabe berechnet, weil der Anbieter mit dem passenden Cache nicht verfügbar war. Aus dem Cache hätten sie ${cost} weniger gekostet.`,
+    prefixBroken: {
+      client: (at) => `Der Client hat früher Gesendetes geändert, bei ${at}.`,
+      compaction: (at) => `Eine Verdichtung hat die Unterhaltung ab ${at} ersetzt.`,
+      tool_order: (_at) => 'Der Client hat dieselben Werkzeuge in anderer Reihenfolge gesendet.',
+      lane_change: (_at) => 'Ein anderer Anbieter als beim vorigen Mal hat geantwortet.',
+      gateway: (at) => `Millrace hat den Prompt anders geschrieben als beim vorigen Mal, bei ${at}.`,
+    },
+    prefixLost: (losses) => `Der Anbieter hat nicht wiederverwendet: ${losses}.`,
+    cachedTokens: (count) => `${count} Tokens aus dem Cache`,
+    reasoningItems: (count) => `${count} Teile des Nachdenkens`,
     compaction: (before, after) => `Die Unterhaltung wurde von ${before} auf ${after} Tokens verdichtet.`,
     shortfall: (amount) =>
       `Die Anfrage hat ${amount} mehr gekostet als reserviert. Die Differenz wird nicht berechnet.`,

@@ -106,6 +106,16 @@ export const receipt = {
     title: 'Good to know',
     cacheLost: (tokens: string, cost: string) =>
       `${tokens} tokens were charged as new input because the provider that had them cached was unavailable. Cached, they would have cost ${cost} less.`,
+    prefixBroken: {
+      client: (at: string) => `The client changed what it had sent before, at ${at}.`,
+      compaction: (at: string) => `A compaction replaced the conversation from ${at} on.`,
+      tool_order: (_at: string) => 'The client sent the same tools in another order.',
+      lane_change: (_at: string) => 'Another provider answered than in the turn before.',
+      gateway: (at: string) => `Millrace wrote the prompt differently than in the turn before, at ${at}.`,
+    },
+    prefixLost: (losses: string) => `The provider did not reuse ${losses}.`,
+    cachedTokens: (count: string) => `${count} cached tokens`,
+    reasoningItems: (count: string) => `${count} pieces of reasoning`,
     compaction: (before: string, after: string) => `The conversation was compacted from ${before} to ${after} tokens.`,
     shortfall: (amount: string) =>
       `The request cost ${amount} more than was held. You are not charged for the difference.`,

@@ -154,13 +154,22 @@ interface Note {
   readonly note: ReactNode
 }
 
-function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] {
+function useNotes({ cache_lost, compaction, shortfall, prefix_broken_at, prefix_broken }: RequestDetail): Note[] {
   const { notes } = useMessages().receipt
   const formats = useFormats()
   const found: Note[] = []
   if (cache_lost !== null) {
     const message = (cost: string) => notes.cacheLost(formats.count(cache_lost.tokens), cost)
     found.push({ id: 'cache', note: <MoneyText message={message} amounts={[cache_lost.cost]} /> })
+  }
+  if (prefix_broken !== null) {
+    const { by, cached_tokens_lost: cached, reasoning_items_lost: reasoning } = prefix_broken
+    const losses = [
+      ...(cached === null ? [] : [notes.cachedTokens(formats.count(cached))]),
+      ...(reasoning === null ? [] : [notes.reasoningItems(formats.count(reasoning))]),
+    ]
+    const lost = losses.length === 0 ? '' : ` ${notes.prefixLost(losses.join(', '))}`
+    found.push({ id: 'prefix', note: `${notes.prefixBroken[by](prefix_broken_at ?? '')}${lost}` })
   }
   if (compaction !== null) {
     const [before, after] = [formats.count(compaction.tokens_before), formats.count(compaction.tokens_after)]

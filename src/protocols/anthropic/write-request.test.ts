@@ -141,6 +141,15 @@ describe('thinking', () => {
     expect(written(summary, outputText('generic'), { client: 'responses' }).body.thinking).toBeUndefined()
   })
 
+  it('that is bound to another prefix is left out by the server where its operator lets it', () => {
+    expect(written(conversationOf([hi])).body).not.toHaveProperty('block_binding')
+    const dropping = { dropsUnbound: true }
+    const { body } = written(conversationOf([hi]), outputText('anthropic'), dropping)
+    expect(body.block_binding).toEqual({ prefix_mismatch_behavior: 'drop_block' })
+    const taught = { ...outputText('anthropic'), withoutFields: ['block_binding'] }
+    expect(written(conversationOf([hi]), taught, dropping).body).not.toHaveProperty('block_binding')
+  })
+
   it('that a server has refused is not requested again', () => {
     const taught = { ...outputText('anthropic'), withoutFields: ['thinking', 'output_config', 'cache_control'] }
     const { body, leftOut } = written(conversationOf([hi]), taught, {

@@ -64,6 +64,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
     ...settings.fields,
     ...(plan.thinking === undefined ? {} : { thinking: plan.thinking }),
     ...(Object.keys(output).length === 0 ? {} : { output_config: output }),
+    ...(target.dropsUnbound === true && !dialect.withoutFields.includes('block_binding') ? DROPS_UNBOUND : {}),
   }
   const isEffortLost = plan.isLost || (plan.effort !== undefined && !takesOutput)
   const lostEffort = isEffortLost ? [clientName('effort', client)] : []
@@ -75,6 +76,8 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
     answerTool,
   }
 }
+
+const DROPS_UNBOUND = { block_binding: { prefix_mismatch_behavior: 'drop_block' } }
 
 /** A Chat client cannot request a summary; it gets one where it has requested an effort. */
 const wantsSummary = ({ reasoning }: Conversation, { client, effort }: LaneTarget<AnthropicDialect>): boolean =>

@@ -118,7 +118,8 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
 }
 
 /** What was found out about a body before it is parsed. */
-interface FoundInBody extends Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'compacts' | 'previousResponseId'> {
+interface FoundInBody
+  extends Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'isCompacted' | 'compacts' | 'previousResponseId'> {
   /** How many items of the input come from the previous response. */
   readonly previousItems: number
   /** What would be stored of its input; undefined where nothing will be stored. */

@@ -20,6 +20,8 @@ export interface LaneTarget<Dialect> {
   readonly delivery: Delivery
   /** Which parts of the prompt the provider is asked to cache. */
   readonly promptCache: PromptCache
+  /** The provider is told to leave thinking out that is bound to another prefix. */
+  readonly dropsUnbound?: boolean
   readonly cacheSalt: CacheSalt
   /** What the client asked for that changes the price; the lane offers all of it. */
   readonly priced?: PricedValues | undefined
@@ -28,7 +30,7 @@ export interface LaneTarget<Dialect> {
 }
 
 /** The same where the client's own request goes to a lane of the same protocol. */
-export interface RelayTarget<Dialect> extends Omit<LaneTarget<Dialect>, 'promptCache' | 'client'> {
+export interface RelayTarget<Dialect> extends Omit<LaneTarget<Dialect>, 'promptCache' | 'dropsUnbound' | 'client'> {
   /** Fields that the operator passes on, whether the server is known to understand them or not. */
   readonly passFields: readonly string[]
 }

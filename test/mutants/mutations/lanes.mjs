@@ -26,6 +26,38 @@ export const OF_LANES = [
     ],
   },
   {
+    name: 'tool-order-is-not-told',
+    says: 'a receipt takes tools in another order for other tools',
+    caughtBy: ['src/routing/prefix-guard.test.ts'],
+    replacements: [
+      { file: 'src/routing/prefix-guard.ts', find: 'before.toolSet === fingerprint.toolSet', put: 'false' },
+    ],
+  },
+  {
+    name: 'client-is-blamed-for-us',
+    says: 'what we have written differently is put down to the client',
+    caughtBy: ['src/routing/prefix-guard.test.ts'],
+    replacements: [
+      {
+        file: 'src/routing/prefix-guard.ts',
+        find: "isShorter ? 'client' : 'gateway'",
+        put: "isShorter ? 'gateway' : 'client'",
+      },
+    ],
+  },
+  {
+    name: 'grown-message-breaks-a-prefix',
+    says: 'a message that has grown is named as a break',
+    caughtBy: ['src/routing/prefix-guard.test.ts', 'src/gateway/stable-prefixes.test.ts'],
+    replacements: [
+      {
+        file: 'src/protocols/prompt-fingerprint.ts',
+        find: 'at === before.messages.length - 1 &&',
+        put: 'at === before.messages.length &&',
+      },
+    ],
+  },
+  {
     name: 'many-try-at-once',
     says: 'a lane that comes back is tried by all who ask, not by one',
     caughtBy: ['src/routing/circuit-breaker.test.ts'],

@@ -23,6 +23,7 @@ import { decideEnding } from './ending.ts'
 import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
 import { ledgerUnavailable, rateLimitProblem, refusalProblem } from './refusals.ts'
+import { runRequired } from './runs.ts'
 import { envelopesOf } from './seals.ts'
 import type { PlannedTurn, ReleaseGate, Turn, TurnServices } from './turn.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
@@ -46,6 +47,9 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
       const refusal = input.refuseAddress?.(networks)
       if (refusal !== undefined) return refuseTurn(services, input, undefined, refusal)
     }
+    // The key has been given the rule since the head of the request came.
+    if (checked.caller.run !== undefined && input.run === undefined)
+      return refuseTurn(services, input, undefined, runRequired())
     const planned = await planTurn(services, input, checked.caller)
     if (planned.kind === 'refused') return refuseTurn(services, input, planned.model, planned.problem)
     const { turn } = planned

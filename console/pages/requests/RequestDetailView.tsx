@@ -221,13 +221,19 @@ function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }
   )
 }
 
-/** Each leads to the requests that have it too. */
+/** Each leads to the requests that have it too, a run to its page. */
 function Tags({ tags, whose }: { tags: Readonly<Record<string, string>>; whose: Whose }) {
   return (
     <ul className="flex flex-wrap justify-end gap-1">
       {Object.entries(tags).map(([name, value]) => (
         <li key={name} className="max-w-full rounded-md bg-sunken px-1.5 text-xs">
-          {whose === 'own' ? (
+          {whose === 'own' && name === 'run' ? (
+            <Link
+              to="/runs/$run"
+              params={{ run: value }}
+              className="break-all text-accent hover:underline"
+            >{`${name}=${value}`}</Link>
+          ) : whose === 'own' ? (
             <Link
               to="/requests"
               search={{ tag: `${name}:${value}` }}

@@ -25,6 +25,7 @@ import { planTurn } from './plan-turn.ts'
 import { ledgerUnavailable, rateLimitProblem, refusalProblem } from './refusals.ts'
 import { runRequired } from './runs.ts'
 import { envelopesOf } from './seals.ts'
+import { admitOrStepDown } from './step-down.ts'
 import type { PlannedTurn, ReleaseGate, Turn, TurnServices } from './turn.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
@@ -52,8 +53,11 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
       return refuseTurn(services, input, undefined, runRequired())
     const planned = await planTurn(services, input, checked.caller)
     if (planned.kind === 'refused') return refuseTurn(services, input, planned.model, planned.problem)
-    const { turn } = planned
-    const admission = await ledger.admit(turn.admitRequest, check)
+    const { stepDown } = planned.turn.entry.model
+    const { turn, admission } =
+      stepDown === undefined
+        ? { turn: planned.turn, admission: await ledger.admit(planned.turn.admitRequest, check) }
+        : await admitOrStepDown(services, input, { turn: planned.turn, caller: checked.caller, check }, stepDown)
     if (admission.kind === 'refused') {
       const { refusal, statuses } = admission
       if (refusal.kind === 'caller-changed' && tries < CALLER_CHECKS_MAX) continue

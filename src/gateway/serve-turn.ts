@@ -62,7 +62,7 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
       const { refusal, statuses } = admission
       if (refusal.kind === 'caller-changed' && tries < CALLER_CHECKS_MAX) continue
       input.sink.announce(limitHeaders(statuses))
-      return refuseTurn(services, input, turn.entry.model, refusalProblem(refusal, input.request))
+      return refuseTurn(services, input, turn.entry.model, refusalProblem(refusal, input.request, input.run))
     }
     // A JSON answer gets these headers at its end, when its usage is known.
     if (input.request.delivery === 'stream') input.sink.announce(limitHeaders(admission.statuses))

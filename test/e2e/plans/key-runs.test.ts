@@ -61,7 +61,9 @@ describe('a key that gives each conversation a run', () => {
     const second = await ask(key, { ...about('count to 5000', ...ANSWERED), max_tokens: 20 })
     expect([second.status, runIn(second)]).toEqual([200, runIn(first)])
     const third = await ask(key, { ...about('count to 5000', ...ANSWERED, ...ANSWERED), max_tokens: 20 })
-    expectProblem(third, 'run_budget_exceeded', { message: /0\.05 USD in total; 0\.05 USD has been spent/ })
+    expectProblem(third, 'run_budget_exceeded', {
+      message: /^This conversation may spend 0\.05 USD in total; 0\.05 USD has been spent.*Begin a new conversation/,
+    })
     const other = await ask(key, { ...about('count to 4000'), max_tokens: 30 })
     expect(other.status).toBe(200)
     expect(runIn(other)).not.toBe(runIn(first))
@@ -110,7 +112,9 @@ describe('a key that gives each conversation a run', () => {
     expect((await ask(key, about('hi'))).status).toBe(200)
     await server().operate('keys.change', { key: key.id, run: { each_conversation: { max_requests: 9 } } })
     expect((await ask(key, about('hi'))).status).toBe(200)
-    expectProblem(await ask(key, about('hi')), 'run_budget_exceeded')
+    expectProblem(await ask(key, about('hi')), 'run_budget_exceeded', {
+      message: /^This conversation may use 2 requests; 2 .* Begin a new conversation\.$/,
+    })
     for (let turn = 0; turn < 4; turn++) expect((await ask(key, about('ho'))).status).toBe(200)
     server().advance(2 * 3_600_000)
     expectProblem(await ask(key, about('hi')), 'run_budget_exceeded', {

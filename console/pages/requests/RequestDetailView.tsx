@@ -154,10 +154,12 @@ interface Note {
   readonly note: ReactNode
 }
 
-function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] {
+function useNotes({ cache_lost, compaction, shortfall, tags }: RequestDetail): Note[] {
   const { notes } = useMessages().receipt
   const formats = useFormats()
   const found: Note[] = []
+  const asked = tags?.['stepped-down']
+  if (asked !== undefined) found.push({ id: 'stepped-down', note: notes.steppedDown(asked) })
   if (cache_lost !== null) {
     const message = (cost: string) => notes.cacheLost(formats.count(cache_lost.tokens), cost)
     found.push({ id: 'cache', note: <MoneyText message={message} amounts={[cache_lost.cost]} /> })

@@ -4,6 +4,7 @@ import type { KeyKind } from '../model/caller.ts'
 import type { Effort, ModelTraits, PromptCache } from '../model/effort.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Price, PriceList } from '../model/price.ts'
+import type { StepDown } from '../model/step-down.ts'
 import type { Wire } from '../model/wire.ts'
 
 /** A provider that lanes run on. */
@@ -90,6 +91,8 @@ export interface Model {
   /** For estimates when a provider reports no usage. */
   readonly bytesPerToken: number
   readonly choicesMax: number
+  /** Undefined: a request that its money does not cover is refused. */
+  readonly stepDown?: StepDown | undefined
   /** Undefined: the operator has set no price, so the model cannot be called. */
   readonly price: Price | undefined
   /** A price that takes effect within the next seconds. */

@@ -57,6 +57,10 @@ export interface LedgerTables extends PeopleTables {
     team: Generated<number | null>
     /** JSON array of the client addresses and networks that may use it, or null for any. */
     addresses: Generated<string | null>
+    /** JSON of RunRule, or null: a request needs no run. */
+    run: Generated<string | null>
+    /** JSON of StepDown, or null: its models decide. */
+    step_down: Generated<string | null>
   }
   /** Teams of an account, each with a budget inside its wallet or plan. */
   teams: {
@@ -81,6 +85,8 @@ export interface LedgerTables extends PeopleTables {
     max_tokens: number | null
     opened_at: number
     ends_at: number
+    /** The row of the person whose key began it. */
+    person: Generated<number | null>
   }
   /** Caps of people and teams, of new keys, and those of keys that have no column. */
   spend_caps: {

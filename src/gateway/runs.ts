@@ -3,10 +3,20 @@ import { SqlFailure, type SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
+import type { Caller } from '../model/caller.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
-import { capsOfRun, RUN_KEPT_MS, type Run, type RunTerms } from '../model/run.ts'
+import {
+  capsOfRun,
+  isConversationRun,
+  RUN_KEPT_MS,
+  type Run,
+  type RunTerms,
+  termsOfConversation,
+} from '../model/run.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import { conversationName } from '../routing/plan-lanes.ts'
 import { ledgerUnavailable } from './refusals.ts'
 
 /** Runs whose terms are in memory. They never change, so they are never stale. */
@@ -25,8 +35,10 @@ export type OpenRunOutcome =
 
 export interface Runs {
   /** The run that a request names; its first request begins it. Synchronous with most later requests. */
-  open(account: AccountRow, terms: RunTerms): OpenRunOutcome | Promise<OpenRunOutcome>
+  open(caller: Pick<Caller, 'account' | 'person'>, terms: RunTerms): OpenRunOutcome | Promise<OpenRunOutcome>
 }
+
+type Beginner = Parameters<Runs['open']>[0]
 
 interface RunServices {
   readonly db: LedgerDb
@@ -77,7 +89,7 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     }
   }
 
-  const begin = async (account: AccountRow, terms: RunTerms): Promise<StoredRun | Problem> => {
+  const begin = async ({ account, person }: Beginner, terms: RunTerms): Promise<StoredRun | Problem> => {
     let parent: StoredRun | undefined
     let outer: KnownRun | undefined
     if (terms.parent !== undefined) {
@@ -97,13 +109,15 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     const run = {
       ...{ account, id: terms.id, parent: parent?.row ?? null, amounts: terms.amounts, opened_at: opened },
       ends_at: Math.min(wanted, opened + LIVES_MS_MAX),
+      person: person ?? null,
     }
     await file.atomic([runInsert(run)])
     return (await findRun(db, account, terms.id)) ?? wrong('The run could not be stored.')
   }
 
-  const find = async (account: AccountRow, terms: RunTerms): Promise<OpenRunOutcome> => {
-    const stored = (await findRun(db, account, terms.id)) ?? (await begin(account, terms))
+  const find = async (caller: Beginner, terms: RunTerms): Promise<OpenRunOutcome> => {
+    const { account } = caller
+    const stored = (await findRun(db, account, terms.id)) ?? (await begin(caller, terms))
     if ('code' in stored) return { kind: 'refused', problem: stored }
     const run = await load(stored)
     known.set(`${account} ${terms.id}`, run)
@@ -117,16 +131,17 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
   }
 
   const judge = (run: KnownRun, terms: RunTerms): OpenRunOutcome => {
-    const refusal = differenceOf(run, terms) ?? (run.endsAt <= now() ? ended(run) : undefined)
+    const refusal =
+      (terms.areOfKey ? undefined : differenceOf(run, terms)) ?? (run.endsAt <= now() ? ended(run) : undefined)
     return refusal === undefined ? { kind: 'run', run } : { kind: 'refused', problem: refusal }
   }
 
   return {
-    open(account, terms) {
-      const run = known.get(`${account} ${terms.id}`)
+    open(caller, terms) {
+      const run = known.get(`${caller.account} ${terms.id}`)
       // The ledger may have forgotten it by now.
       return run === undefined || run.endsAt + RUN_KEPT_MS <= now()
-        ? find(account, terms).catch(unavailable)
+        ? find(caller, terms).catch(unavailable)
         : judge(run, terms)
     },
   }
@@ -153,6 +168,19 @@ function differenceOf({ id, parent, amounts }: KnownRun, terms: RunTerms): Probl
   )
 }
 
+const REQUIRED =
+  'This API key requires a run: send the header `x-millrace-run` with an id and a budget, such as `fix-17; max=0.50`, and the same id with each request of the task.'
+
+/** The key of the request requires a run, and it names none. */
+export const runRequired = (): Problem => problem('run_required', REQUIRED, { param: 'x-millrace-run' })
+
+/** The run that the key gives to the conversation of a request which names none. */
+export function termsByKey({ key, run }: Caller, request: TurnRequest): RunTerms | undefined {
+  if (run === undefined || run === 'required') return undefined
+  // Each key has its own, so that none draws on the budget of another.
+  return termsOfConversation(conversationName(String(key), request), run.each_conversation)
+}
+
 const tooMany = (): Problem =>
   retryableProblem(
     'rate_limit_exceeded',
@@ -165,6 +193,6 @@ const tooMany = (): Problem =>
 const ended = ({ id, endsAt }: Pick<Run, 'id' | 'endsAt'>): Problem =>
   problem(
     'run_budget_exceeded',
-    `The run ${JSON.stringify(id)} ended at ${new Date(endsAt).toISOString()}. Begin a new run.`,
+    `The run ${JSON.stringify(id)} ended at ${new Date(endsAt).toISOString()}. Begin a new ${isConversationRun(id) ? 'conversation' : 'run'}.`,
     { details: { holder: 'run', run: id } },
   )

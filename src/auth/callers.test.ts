@@ -45,7 +45,7 @@ beforeEach(async () => {
     },
   }
   const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(counted) })
-  callers = createCallers({ db, pepper, clock })
+  callers = createCallers({ db, pepper, jobSecret: Buffer.alloc(32), clock })
   await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
 })
 
@@ -89,6 +89,7 @@ describe('finding the caller', () => {
         plan: undefined,
         person: undefined,
         readsOwnOnly: false,
+        job: undefined,
       },
     })
     const other = await makeKey({ id: 'key_2' })

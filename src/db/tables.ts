@@ -81,6 +81,10 @@ export interface LedgerTables extends PeopleTables {
     max_tokens: number | null
     opened_at: number
     ends_at: number
+    /** Of a CI job: the key that its requests count for. */
+    key: Generated<number | null>
+    /** Of a CI job: the tags of its requests, as receipts store them. */
+    tags: Generated<string | null>
   }
   /** Caps of people and teams, of new keys, and those of keys that have no column. */
   spend_caps: {

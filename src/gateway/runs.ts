@@ -6,7 +6,7 @@ import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
-import { capsOfRun, RUN_KEPT_MS, type Run, type RunTerms } from '../model/run.ts'
+import { capsOfRun, JOB_RUN, RUN_KEPT_MS, type Run, type RunTerms } from '../model/run.ts'
 import { ledgerUnavailable } from './refusals.ts'
 
 /** Runs whose terms are in memory. They never change, so they are never stale. */
@@ -24,8 +24,11 @@ export type OpenRunOutcome =
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 export interface Runs {
-  /** The run that a request names; its first request begins it. Synchronous with most later requests. */
-  open(account: AccountRow, terms: RunTerms): OpenRunOutcome | Promise<OpenRunOutcome>
+  /**
+   * The run that a request names; its first request begins it. Synchronous with most later requests. `within`: the run of a CI job, which
+   * its requests do not leave.
+   */
+  open(account: AccountRow, terms: RunTerms, within?: string): OpenRunOutcome | Promise<OpenRunOutcome>
 }
 
 interface RunServices {
@@ -77,14 +80,18 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     }
   }
 
-  const begin = async (account: AccountRow, terms: RunTerms): Promise<StoredRun | Problem> => {
+  const begin = async (account: AccountRow, terms: RunTerms, within?: string): Promise<StoredRun | Problem> => {
+    if (terms.id.startsWith(JOB_RUN))
+      return wrong(`Only the token of a CI job begins a run whose id begins with \`${JOB_RUN}\`. Choose another id.`)
     let parent: StoredRun | undefined
     let outer: KnownRun | undefined
-    if (terms.parent !== undefined) {
-      parent = await findRun(db, account, terms.parent)
-      const message = `No run of this account has the id ${JSON.stringify(terms.parent)}. Send the first request of a run before those of the runs inside it.`
+    const around = terms.parent ?? within
+    if (around !== undefined) {
+      parent = await findRun(db, account, around)
+      const message = `No run of this account has the id ${JSON.stringify(around)}. Send the first request of a run before those of the runs inside it.`
       if (parent === undefined) return wrong(message)
       outer = await load(parent)
+      if (within !== undefined && !outer.ids.includes(within)) return outside(within)
       if (outer.ids.length >= DEPTH_MAX)
         return wrong(`Runs may be ${DEPTH_MAX} deep. Give this one a parent further out.`)
     }
@@ -102,12 +109,12 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     return (await findRun(db, account, terms.id)) ?? wrong('The run could not be stored.')
   }
 
-  const find = async (account: AccountRow, terms: RunTerms): Promise<OpenRunOutcome> => {
-    const stored = (await findRun(db, account, terms.id)) ?? (await begin(account, terms))
+  const find = async (account: AccountRow, terms: RunTerms, within?: string): Promise<OpenRunOutcome> => {
+    const stored = (await findRun(db, account, terms.id)) ?? (await begin(account, terms, within))
     if ('code' in stored) return { kind: 'refused', problem: stored }
     const run = await load(stored)
     known.set(`${account} ${terms.id}`, run)
-    return judge(run, terms)
+    return judge(run, terms, within)
   }
 
   const unavailable = (error: unknown): OpenRunOutcome => {
@@ -116,18 +123,20 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     return { kind: 'refused', problem: ledgerUnavailable() }
   }
 
-  const judge = (run: KnownRun, terms: RunTerms): OpenRunOutcome => {
-    const refusal = differenceOf(run, terms) ?? (run.endsAt <= now() ? ended(run) : undefined)
+  const judge = (run: KnownRun, terms: RunTerms, within?: string): OpenRunOutcome => {
+    const isOutside = within !== undefined && !run.ids.includes(within)
+    const refusal =
+      (isOutside ? outside(within) : differenceOf(run, terms)) ?? (run.endsAt <= now() ? ended(run) : undefined)
     return refusal === undefined ? { kind: 'run', run } : { kind: 'refused', problem: refusal }
   }
 
   return {
-    open(account, terms) {
+    open(account, terms, within) {
       const run = known.get(`${account} ${terms.id}`)
       // The ledger may have forgotten it by now.
       return run === undefined || run.endsAt + RUN_KEPT_MS <= now()
-        ? find(account, terms).catch(unavailable)
-        : judge(run, terms)
+        ? find(account, terms, within).catch(unavailable)
+        : judge(run, terms, within)
     },
   }
 }
@@ -135,6 +144,11 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
 const big = (count: number | null): bigint | null => (count === null ? null : BigInt(count))
 
 const wrong = (message: string): Problem => problem('invalid_value', message, { param: 'x-millrace-run' })
+
+const outside = (within: string): Problem =>
+  wrong(
+    `The key of a CI job works in the run ${JSON.stringify(within)} and in runs inside it. Leave the header out, or choose an id of your own.`,
+  )
 
 /** The terms of a run do not change: else a child could raise its own budget. */
 function differenceOf({ id, parent, amounts }: KnownRun, terms: RunTerms): Problem | undefined {

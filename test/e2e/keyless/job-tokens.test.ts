@@ -73,7 +73,7 @@ describe('POST /oauth/token', () => {
     expect(json.expires_in).toBeLessThanOrEqual(3600)
     const who = { key: json.access_token }
     expect((await get(server, who, '/models')).status).toBe(200)
-    expect((await get(server, who, '/key')).json).toMatchObject({ id: key, name: 'jobs' })
+    expect((await get(server, who, '/key')).json).toMatchObject({ id: key, name: 'jobs', run: json.run })
     server.advance(3_600_000)
     const { status: later, json: refused } = await get(server, who, '/models')
     expect([later, refused.error.code]).toEqual([401, 'invalid_api_key'])

@@ -25,6 +25,7 @@ export const lazy: LazyMessages = {
   playground: async () => (await import('./de/playground.ts')).playground,
   reports: async () => (await import('./de/reports.ts')).reports,
   receipt: async () => (await import('./de/receipt.ts')).receipt,
+  runs: async () => (await import('./de/runs.ts')).runs,
   settings: async () => (await import('./de/settings.ts')).settings,
   teams: async () => (await import('./de/teams.ts')).teams,
   usage: async () => (await import('./de/usage.ts')).usage,

@@ -24,6 +24,7 @@ export const lazy = {
   playground: async () => (await import('./en/playground.ts')).playground,
   reports: async () => (await import('./en/reports.ts')).reports,
   receipt: async () => (await import('./en/receipt.ts')).receipt,
+  runs: async () => (await import('./en/runs.ts')).runs,
   settings: async () => (await import('./en/settings.ts')).settings,
   teams: async () => (await import('./en/teams.ts')).teams,
   usage: async () => (await import('./en/usage.ts')).usage,

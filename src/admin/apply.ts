@@ -12,6 +12,7 @@ import { type Allowance, CAP_NAMES } from '../model/allowance.ts'
 import type { RateLimits } from '../model/caller.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { inUsd } from '../model/money.ts'
+import { parseRunRule, writeRunRule } from '../model/run.ts'
 import { scrub } from '../telemetry/scrub.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
 import { amountsOf, type CapsView, capsView } from './caps.ts'
@@ -338,7 +339,7 @@ const describe = (term: string, changed: Terms): string => `${term} ${JSON.strin
 
 /** The terms that the key does not have already. */
 function differencesOf(
-  { name, models, limits, caps, addresses, expires, disabled }: Terms,
+  { name, models, limits, caps, addresses, run, expires, disabled }: Terms,
   key: StoredKey,
   stored: CapAmounts,
 ): Terms {
@@ -354,6 +355,7 @@ function differencesOf(
     ...(name !== key.name && { name }),
     ...(!isSameModels && { models }),
     ...(!isSameAddresses && { addresses }),
+    ...(run !== undefined && writeRunRule(run) !== key.run && { run }),
     ...(otherLimits.length > 0 && { limits: Object.fromEntries(otherLimits) }),
     ...(otherCaps !== undefined && { caps: otherCaps }),
     ...(!isSameExpiry && { expires }),
@@ -402,7 +404,7 @@ async function entryOf(
     keys: keys.map((key, index) => ({
       ...{ id: key.id, name: key.name, kind: key.kind },
       ...ownersView(owners.get(key.row)),
-      ...{ models: listOf(key.models), addresses: listOf(key.addresses) },
+      ...{ models: listOf(key.models), addresses: listOf(key.addresses), run: parseRunRule(key.run) },
       ...{
         limits: ratesOf(key),
         caps: allCaps(capsView(amountsOf(caps[index]!.own))),

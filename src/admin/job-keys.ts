@@ -129,7 +129,7 @@ async function beginRun(
   const now = clock.now()
   const insert = jobRunInsert({
     ...{ account: key.account, id, amounts: rule.budget, opened_at: now, ends_at: now + rule.endsMs },
-    ...{ key: key.row, tags },
+    ...{ key: key.row, tags, person: key.person },
   })
   const detail = `run ${id} by the rule ${rule.name} for ${quoted(subject)}`
   const entry = { action: 'job_admitted', target: key.id, account: key.account, detail } as const

@@ -27,6 +27,7 @@ import { searchTerms } from '../lib/anywhere/text.ts'
 import { type ConfiguredLimits, rateLimitsOfKey } from '../limits/limits.ts'
 import type { Caller, KeyKind, RateLimits } from '../model/caller.ts'
 import { type AccountRow, type KeyId, mintKeyId } from '../model/ids.ts'
+import { parseRunRule, writeRunRule } from '../model/run.ts'
 import { type AnyAccount, type OneAccount, resolveAccount, resolveOpenAccount, walletOf } from './accounts.ts'
 import { amountsOf, capsView, capView, raiseCap, readCaps, resolveMember } from './caps.ts'
 import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
@@ -66,6 +67,7 @@ const keyView = (
   /** Its own caps, in periods of UTC. */
   caps: capsView(caps),
   addresses: listOf(key.addresses),
+  run: parseRunRule(key.run),
   expires_at: isoTimeOrNull(key.expires_at),
   created_at: isoTime(key.created_at),
   former: formerOf(key, now),
@@ -242,6 +244,7 @@ async function factsOf(
       },
       caps: views.splice(0, caps[index]!.length),
       addresses: listOf(key.addresses),
+      run: parseRunRule(key.run),
       person: person === undefined ? null : { id: person.id, email: person.name },
       team: team === undefined ? null : { id: team.id, name: team.name },
       created_at: isoTime(key.created_at),
@@ -524,7 +527,7 @@ const confirmToWiden = refuseOperation(
 export function readTerms(
   { clock, catalog }: AdminServices,
   kind: KeyKind,
-  { name, models, limits, caps = {}, addresses, expires }: KeyTerms,
+  { name, models, limits, caps = {}, addresses, run, expires }: KeyTerms,
 ) {
   const unmatched = unmatchedModels(catalog(), kind, models ?? [])
   if (unmatched.length > 0) {
@@ -540,6 +543,7 @@ export function readTerms(
     ...(models !== undefined && { models: models && JSON.stringify(models) }),
     ...(limits !== undefined && { limits: limitsColumn(limits) }),
     ...(addresses !== undefined && { addresses: addresses && JSON.stringify([...new Set(addresses)]) }),
+    ...(run !== undefined && { run: writeRunRule(run) }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
     ...(Object.keys(amounts.amounts).length > 0 && { caps: amounts.amounts }),
   }

@@ -23,6 +23,7 @@ export const REFUSALS = {
   wallet_full: 409,
   model_not_found: 404,
   request_not_found: 404,
+  run_not_found: 404,
   window_not_found: 404,
   invalid_cursor: 400,
   invalid_range: 400,

@@ -1,7 +1,9 @@
+import type { PageQuery } from '../contract/values.ts'
 import {
   findRun,
   findRunByRow,
-  listCountersOfRun,
+  listCountersOfRuns,
+  listRuns,
   listRunsInside,
   type StoredRun,
   sumRuns,
@@ -12,8 +14,10 @@ import type { Clock } from '../lib/clock.ts'
 import type { RunCapName } from '../model/allowance.ts'
 import type { Caller } from '../model/caller.ts'
 import { formatUsd } from '../model/money.ts'
-import { RUN_TAG } from '../model/run.ts'
-import { isoTime } from './values.ts'
+import { isRunId, RUN_TAG } from '../model/run.ts'
+import type { KeyScope } from './keys.ts'
+import { done, ifDone, refuseOperation } from './outcome.ts'
+import { isoTime, NEWEST, quoted, readPage } from './values.ts'
 
 /** Of a tree of runs so many are listed; the outermost counts all of them. */
 const RUNS_MAX = 500
@@ -33,25 +37,57 @@ interface RunNode {
  * A run, what is left of its budget, and the runs inside it. Every key of the account may read it, as every key may use it; it says
  * nothing of contents. Undefined: the account has no such run.
  */
-export async function readRunTree({ db, clock }: Services, { account }: Caller, id: string) {
-  const stored = await findRun(db, account, id)
-  if (stored === undefined) return undefined
+export async function readRunTree(services: Services, { account }: Pick<Caller, 'account'>, id: string) {
+  const stored = await findRun(services.db, account, id)
+  return stored && describeRun(services, stored)
+}
+
+/** A run as people of its account see it. A member sees those that their keys began, and the runs inside them. */
+export async function showRun(services: Services, { account, person }: KeyScope, id: string) {
+  const stored = isRunId(id) ? await findRun(services.db, account, id) : undefined
+  if (stored === undefined || !(await isWithin(services.db, stored, person)))
+    return refuseOperation('run_not_found', `The account has no run ${quoted(id)}.`)
+  const { object: _, ...run } = await describeRun(services, stored)
+  return done(run)
+}
+
+async function isWithin(db: LedgerDb, stored: StoredRun, person: number | undefined): Promise<boolean> {
+  if (person === undefined || stored.person === person) return true
+  const parent = stored.parent === null ? undefined : await findRunByRow(db, stored.parent)
+  return parent !== undefined && isWithin(db, parent, person)
+}
+
+/** The runs of an account, the newest first. */
+export const listOwnRuns = ({ db, clock }: Services, scope: KeyScope, page: PageQuery) =>
+  ifDone(
+    readPage(page, {
+      first: NEWEST,
+      read: (before, limit) => listRuns(db, scope, { before, limit }),
+      numberOf: ({ row }) => row,
+      view: (run) => run,
+    }),
+    async ({ items, next }) => {
+      const counters = await countersOf(db, scope.account, items)
+      const now = clock.now()
+      return done({
+        items: items.map((run) => ({
+          ...{ ...factsOf(run, now), parent: run.parent_id },
+          remaining: remainingOf(run, counters),
+        })),
+        next,
+      })
+    },
+  )
+
+async function describeRun({ db, clock }: Services, stored: StoredRun) {
+  const { account } = stored
   const parent = stored.parent === null ? undefined : await findRunByRow(db, stored.parent)
   const { root, tags, isWhole } = await treeOf(db, stored)
   // A forgotten run of the same id may have receipts. The clocks of a run and of its requests are not the same to the millisecond.
   const since = stored.opened_at - DAY_MS
   const totals = new Map((await sumRuns(db, { account, tags, since })).map((each) => [each.tag, each]))
-  const counters = new Map((await listCountersOfRun(db, account, stored.row)).map((each) => [each.subject, each]))
   // Those that are not listed count too.
   const used = isWhole ? usedIn(root, totals) : await sumTree(db, { account, run: stored.row, since })
-  /** The counters of a run that ended long ago are gone. */
-  const left = (name: RunCapName, limit: bigint | number | null, ended: bigint | number): bigint | null => {
-    if (limit === null) return null
-    const counter = counters.get(`cap:run:${stored.row}:${name}`)
-    return BigInt(limit) - (counter === undefined ? BigInt(ended) : counter.spent_nano + counter.held_nano)
-  }
-  const { max_nano, max_requests, max_tokens } = stored
-  const leftCost = left('total', max_nano, used.charge_nano)
   return {
     object: 'run' as const,
     ...viewOf(root, totals, clock.now()),
@@ -59,11 +95,36 @@ export async function readRunTree({ db, clock }: Services, { account }: Caller, 
     all_listed: isWhole,
     parent: parent?.id ?? null,
     // Less what running requests hold.
-    remaining: {
-      cost: leftCost === null ? null : formatUsd(leftCost),
-      requests: countOf(left('requests', max_requests, used.requests)),
-      tokens: countOf(left('tokens', max_tokens, used.tokens)),
-    },
+    remaining: remainingOf(stored, await countersOf(db, account, [stored]), used),
+  }
+}
+
+type Counters = ReadonlyMap<string, bigint>
+
+const countersOf = async (db: LedgerDb, account: number, runs: readonly StoredRun[]): Promise<Counters> =>
+  new Map(
+    runs.length === 0
+      ? []
+      : (
+          await listCountersOfRuns(
+            db,
+            account,
+            runs.map(({ row }) => row),
+          )
+        ).map(({ subject, spent_nano, held_nano }) => [subject, spent_nano + held_nano]),
+  )
+
+/** Of each bound; null without one. The counters of a run that ended long ago are gone: then it is less what the `ended` requests used. */
+function remainingOf({ row, max_nano, max_requests, max_tokens }: StoredRun, counters: Counters, ended?: Used) {
+  const left = (name: RunCapName, limit: bigint | number | null, used: bigint | number | undefined): bigint | null => {
+    const taken = counters.get(`cap:run:${row}:${name}`) ?? used
+    return limit === null || taken === undefined ? null : BigInt(limit) - BigInt(taken)
+  }
+  const cost = left('total', max_nano, ended?.charge_nano)
+  return {
+    cost: cost === null ? null : formatUsd(cost),
+    requests: countOf(left('requests', max_requests, ended?.requests)),
+    tokens: countOf(left('tokens', max_tokens, ended?.tokens)),
   }
 }
 
@@ -92,12 +153,7 @@ interface Used {
   readonly charge_nano: bigint
 }
 
-interface RunView {
-  readonly id: string
-  readonly state: 'open' | 'ended'
-  readonly opened_at: string
-  readonly ends_at: string
-  readonly budget: { readonly cost: string | null; readonly requests: number | null; readonly tokens: number | null }
+interface RunView extends ReturnType<typeof factsOf> {
   /** With that of the runs inside it; ended requests only. */
   readonly used: { readonly cost: string; readonly requests: number; readonly tokens: number }
   readonly runs: readonly RunView[]
@@ -105,18 +161,21 @@ interface RunView {
 
 function viewOf(node: RunNode, totals: ReadonlyMap<string, Used>, now: number): RunView {
   const { run, inside } = node
-  const used = usedIn(node, totals)
   return {
-    ...{ id: run.id, state: run.ends_at <= now ? 'ended' : 'open' },
-    ...{ opened_at: isoTime(run.opened_at), ends_at: isoTime(run.ends_at) },
-    budget: {
-      ...{ cost: run.max_nano === null ? null : formatUsd(run.max_nano) },
-      ...{ requests: run.max_requests, tokens: run.max_tokens },
-    },
-    used: usedView(used),
+    ...factsOf(run, now),
+    used: usedView(usedIn(node, totals)),
     runs: inside.map((each) => viewOf(each, totals, now)),
   }
 }
+
+const factsOf = (run: StoredRun, now: number) => ({
+  ...{ id: run.id, state: run.ends_at <= now ? ('ended' as const) : ('open' as const) },
+  ...{ opened_at: isoTime(run.opened_at), ends_at: isoTime(run.ends_at) },
+  budget: {
+    ...{ cost: run.max_nano === null ? null : formatUsd(run.max_nano) },
+    ...{ requests: run.max_requests, tokens: run.max_tokens },
+  },
+})
 
 const usedView = ({ charge_nano, requests, tokens }: Used) => ({ cost: formatUsd(charge_nano), requests, tokens })
 

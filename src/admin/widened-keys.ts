@@ -5,7 +5,7 @@ import { CAP_NAMES } from '../model/allowance.ts'
 import type { RateLimits } from '../model/caller.ts'
 
 /**
- * Whether the change lets the key do more: spend more, last longer, call another model, from another address, or call at all. `configured` are the
+ * Whether the change lets the key do more: spend more, last longer, call another model, from another address, outside a run, or call at all. `configured` are the
  * limits of a key without its own.
  */
 export function widensKey(key: StoredKey, caps: CapAmounts, change: KeyChange, configured: RateLimits): boolean {
@@ -15,7 +15,9 @@ export function widensKey(key: StoredKey, caps: CapAmounts, change: KeyChange, c
     CAP_NAMES.some((name) => isMore(caps[name] ?? null, change.caps?.[name])) ||
     widensLimits(key.limits, change.limits, configured) ||
     widensList(key.models, change.models) ||
-    widensList(key.addresses, change.addresses)
+    widensList(key.addresses, change.addresses) ||
+    // Another rule may always let something through that the former one did not.
+    (key.run !== null && change.run !== undefined && change.run !== key.run)
   )
 }
 

@@ -10,6 +10,7 @@ import { assertNever } from '../lib/types.ts'
 import type { Caller, RateLimits } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
+import { parseRunRule, type RunRule } from '../model/run.ts'
 import { digestKey, isJobKeyOf, KEY_LENGTH_MAX, readJobKey, readKey } from './secrets.ts'
 
 export interface Callers {
@@ -247,12 +248,19 @@ const callerOf = (key: KeyWithAccount, { own, shared }: CapsOfKey): Caller => ({
   limits: key.limits === null ? {} : (JSON.parse(key.limits) as RateLimits),
   caps: [...own, ...shared],
   networks: key.addresses === null ? undefined : createNetworks(JSON.parse(key.addresses) as string[]),
+  run: runRuleOf(key),
   plan:
     key.kind === 'builder' && key.plan !== null ? { id: key.plan, endsAt: key.plan_ends_at ?? undefined } : undefined,
   person: key.person ?? undefined,
   readsOwnOnly: key.person_role === 'member',
   job: undefined,
 })
+
+/** The playground sends no headers, so its key cannot require them. */
+function runRuleOf({ run, playground }: Pick<KeyWithAccount, 'run' | 'playground'>): RunRule | undefined {
+  const rule = parseRunRule(run) ?? undefined
+  return rule === 'required' && playground === 1 ? undefined : rule
+}
 
 export const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 

@@ -85,6 +85,8 @@ export interface Model {
   /** For estimates when a provider reports no usage. */
   readonly bytesPerToken: number
   readonly choicesMax: number
+  /** Undefined: a request that its money does not cover is refused. */
+  readonly stepDown?: StepDown | undefined
   /** Undefined: the operator has set no price, so the model cannot be called. */
   readonly price: Price | undefined
   /** A price that takes effect within the next seconds. */
@@ -94,6 +96,14 @@ export interface Model {
   readonly kinds: readonly KeyKind[]
   readonly passFields: readonly string[]
   readonly lanes: readonly Lane[]
+}
+
+/** The cheaper model that is used near a cap. */
+export interface StepDown {
+  /** The id of a model, or of one with its effort. */
+  readonly to: string
+  /** Also where less than this share of a cap, a run or a window is left. 0: only where the money does not cover the request. */
+  readonly belowPercent: number
 }
 
 /** A price from a date on, or until then. */

@@ -1,6 +1,7 @@
 import type { ExportedAccount } from '../admin/apply.ts'
 import { csvRow, plainCell } from '../lib/text.ts'
 import { CAP_KINDS, CAP_NAMES } from '../model/allowance.ts'
+import { readRunRuleText, runRuleText } from '../model/run.ts'
 
 /** The CSV format of `accounts import` and `accounts export`. */
 
@@ -8,7 +9,17 @@ import { CAP_KINDS, CAP_NAMES } from '../model/allowance.ts'
 const ACCOUNT_COLUMNS: readonly string[] = [
   ...['email', 'status', 'plan', 'plan_until', 'key', 'key_id', 'kind', 'person', 'team', 'models'],
   ...CAP_NAMES.map((name) => `cap_${name}`),
-  ...['requests_per_minute', 'tokens_per_minute', 'concurrent', 'addresses', 'expires', 'disabled', 'role', 'raises'],
+  ...[
+    'requests_per_minute',
+    'tokens_per_minute',
+    'concurrent',
+    'addresses',
+    'expires',
+    'disabled',
+    'role',
+    'raises',
+    'run',
+  ],
 ]
 
 export const accountsCsvHead = (): string => csvRow(ACCOUNT_COLUMNS)
@@ -21,7 +32,7 @@ export function writeAccountCsv({ email, status, plan, plan_until, keys, ...othe
     csvRow([
       ...[...account, ...cells],
       ...CAP_NAMES.map((cap) => caps[cap] ?? 'none'),
-      ...['', '', '', '', '', disabled, role, raisesText(raises)],
+      ...['', '', '', '', '', disabled, role, raisesText(raises), ''],
     ])
   const rows = [
     ...teams.map((team) => capped(['', '', '', '', team.name, ''], team, String(team.archived))),
@@ -31,12 +42,13 @@ export function writeAccountCsv({ email, status, plan, plan_until, keys, ...othe
   if (keys.length + rows.length === 0)
     return csvRow([...account, ...ACCOUNT_COLUMNS.slice(account.length).map(() => '')])
   const ofKeys = keys
-    .map(({ id, name, kind, person, team, models, limits, caps, addresses, expires, disabled, raises }) =>
+    .map(({ id, name, kind, person, team, models, limits, caps, addresses, run, expires, disabled, raises }) =>
       csvRow([
         ...[...account, name, id, kind, person ?? '', team ?? '', models?.join(' ') ?? 'all'],
         ...CAP_NAMES.map((cap) => caps[cap] ?? 'none'),
         ...[limits.requests_per_minute ?? 'none', limits.tokens_per_minute ?? 'none', limits.concurrent ?? 'none'],
         ...[addresses?.join(' ') ?? 'none', expires ?? 'none', String(disabled), '', raisesText(raises)],
+        run === null ? 'none' : runRuleText(run),
       ]),
     )
     .join('')
@@ -174,7 +186,7 @@ const numbered = (name: string, text: string | undefined) =>
   )
 
 function keyOf(cells: Cells) {
-  const { models, disabled, expires, addresses } = cells
+  const { models, disabled, expires, addresses, run } = cells
   const limits = {
     ...numbered('requests_per_minute', cells.requests_per_minute),
     ...numbered('tokens_per_minute', cells.tokens_per_minute),
@@ -190,6 +202,7 @@ function keyOf(cells: Cells) {
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(addresses && { addresses: addresses === 'none' ? null : addresses.split(' ') }),
+    ...(run && { run: run === 'none' ? null : readRunRuleText(run) }),
     ...given('expires', expires),
     ...(disabled && { disabled: truth(disabled) }),
     ...raisesOf(cells.raises),

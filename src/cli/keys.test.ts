@@ -51,8 +51,18 @@ it('changes the named terms', async () => {
   expect(emitted.out).toContain('all models and spend 5.00 USD a day')
   await run('keys change key_1 --models a,b* --tokens-per-minute 9')
   expect(asked[1]?.args).toEqual({ key: 'key_1', models: ['a', 'b*'], limits: { tokens_per_minute: 9 } })
+  await run('keys change key_1 --run required')
+  await run('keys change key_1 --run none')
+  await run('keys change key_1 --run max=0.50;ends=2h')
+  expect(asked.slice(2).map(({ args }) => args)).toEqual([
+    ...[
+      { key: 'key_1', run: 'required' },
+      { key: 'key_1', run: null },
+    ],
+    { key: 'key_1', run: { each_conversation: { max: '0.50', ends: '2h' } } },
+  ])
   for (const line of ['keys change key_1', 'keys change key_1 --concurrent 0']) expect(await run(line)).toBe(2)
-  expect(asked).toHaveLength(2)
+  expect(asked).toHaveLength(5)
 })
 
 it('sets spend caps, and removes them with none', async () => {
@@ -97,17 +107,23 @@ describe('keys show', () => {
   it('leaves out what the key does not have', async () => {
     const text = await show({})
     expect(text).toMatch(/models +all\naddresses +any\nexpires +never\ncreated +t0\n$/)
-    expect(text).not.toMatch(/former|playground|cap/)
+    expect(text).not.toMatch(/former|playground|cap|run/)
   })
 
   it('shows the former secret, the owner, the models and the spend caps', async () => {
     const amounts = { limit: '5.00', used: '1.00', held: '0.00', left: '4.00', start: 't1', end: 't2' }
     const text = await show({
       former: { shown: 'mr_wallet_old0...old9', until: 't9' },
-      ...{ playground: true, models: ['a', 'b*'], expires_at: 't8', spent: [{ name: 'day', ...amounts }] },
+      ...{
+        playground: true,
+        models: ['a', 'b*'],
+        expires_at: 't8',
+        run: { each_conversation: { max: '0.50' } },
+        spent: [{ name: 'day', ...amounts }],
+      },
     })
     expect(text).toMatch(/former key +mr_wallet_old0\.\.\.old9, until t9\nof +the console's playground\n/)
-    expect(text).toMatch(/models +a,b\*\naddresses +any\nexpires +t8\n/)
+    expect(text).toMatch(/models +a,b\*\naddresses +any\nrun +max=0\.50\nexpires +t8\n/)
     expect(text).toMatch(/day +5\.00 +1\.00 +0\.00 +4\.00 +t1 +t2/)
   })
 })

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { OperationArgs } from '../admin/operations.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
+import { readRunRuleText, runRuleText } from '../model/run.ts'
 import { EXIT } from './cli-services.ts'
 import {
   type CommandContext,
@@ -54,6 +55,7 @@ function addQueries(keys: Command, context: CommandContext): void {
           ['state', shown.state],
           ['models', shown.models?.join(',') ?? 'all'],
           ['addresses', shown.addresses?.join(', ') ?? 'any'],
+          ['run', shown.run && runRuleText(shown.run)],
           ['expires', shown.expires_at ?? 'never'],
           ['created', shown.created_at],
         ])
@@ -119,7 +121,10 @@ interface TermOptions {
   readonly tokensPerMinute?: number | 'none'
   readonly concurrent?: number | 'none'
   readonly addresses?: string
+  readonly run?: string
 }
+
+const RUN_RULE = 'required: each request names a run; or the budget of each conversation, e.g. "max=0.50; ends=2h"'
 
 type CreateOptions = TermOptions & Pick<OperationArgs<'keys.create'>, 'account' | 'kind' | 'name' | 'person' | 'team'>
 
@@ -144,6 +149,7 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option('--tokens-per-minute <n>', 'token limit of this key', parseCount)
     .option('--concurrent <n>', 'concurrent requests', parseCount)
     .option('--addresses <list>', 'the only client addresses: IPs or networks (10.0.0.0/8), separated by commas')
+    .option('--run <rule>', RUN_RULE)
     .action(({ account, kind, name, person, team, ...options }: CreateOptions) => {
       const owners = { ...(person !== undefined && { person }), ...(team !== undefined && { team }) }
       return context.operate('keys.create', { account, kind, name, ...owners, ...termsOf(options) }, (key) => ({
@@ -194,6 +200,7 @@ function addChanges(keys: Command, context: CommandContext): void {
       '--addresses <list>',
       'the only client addresses: IPs or networks (10.0.0.0/8), separated by commas; or any',
     )
+    .option('--run <rule>', `${RUN_RULE}; or none`)
     .action((key: string, { name, ...options }: TermOptions) => {
       const terms = { ...(name !== undefined && { name }), ...termsOf(options) }
       if (Object.keys(terms).length === 0) {
@@ -223,7 +230,7 @@ type Terms = Omit<OperationArgs<'keys.change'>, 'key' | 'name'>
 
 /** Only the given terms. */
 function termsOf(options: Omit<TermOptions, 'name'>): Terms {
-  const { models, addresses, expires, capDay, capMonth, requestsPerMinute, tokensPerMinute, concurrent } = options
+  const { models, addresses, run, expires, capDay, capMonth, requestsPerMinute, tokensPerMinute, concurrent } = options
   const caps = capsOf(capDay, capMonth)
   const limits = {
     ...(requestsPerMinute !== undefined && { requests_per_minute: nullIf(requestsPerMinute, 'none') }),
@@ -233,6 +240,7 @@ function termsOf(options: Omit<TermOptions, 'name'>): Terms {
   return {
     ...(models !== undefined && { models: models === 'all' ? null : parseList(models) }),
     ...(addresses !== undefined && { addresses: addresses === 'any' ? null : parseList(addresses) }),
+    ...(run !== undefined && { run: run === 'none' ? null : readRunRuleText(run) }),
     ...(expires !== undefined && { expires: nullIf(expires, 'never') }),
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(Object.keys(limits).length > 0 && { limits }),

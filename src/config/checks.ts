@@ -109,6 +109,7 @@ export function checkReferences(tree: LocatedNode): ConfigProblem[] {
     ...models.flatMap(repeatedLanes),
     ...takenVariants(models, idsOf('models')),
     ...unknownPlanModels(tree, models),
+    ...unknownSteps(tree, models),
     ...repeatedWindows(tree),
     ...unknownPlansSold(tree, idsOf('plans')),
     ...workersWithoutPostgres(tree),
@@ -150,11 +151,31 @@ function takenVariants(models: readonly MentionedModel[], ids: readonly Mention[
   )
 }
 
-function unknownPlanModels(tree: LocatedNode, models: readonly MentionedModel[]): ConfigProblem[] {
-  const bases = models.flatMap(({ id }) => (id ? [id.text] : []))
-  const known = models.flatMap(({ id, efforts }) =>
+const namesOf = (models: readonly MentionedModel[]): string[] =>
+  models.flatMap(({ id, efforts }) =>
     id ? [id.text, ...efforts.map((effort) => variantId(id.text, effort.text.toLowerCase()))] : [],
   )
+
+function unknownSteps(tree: LocatedNode, models: readonly MentionedModel[]): ConfigProblem[] {
+  const known = namesOf(models)
+  return itemsAt(tree, 'models').flatMap((item, index) => {
+    const step = nodeAt(item.node, ['step_down'])
+    const to = step && mentionIn({ node: step, path: [...item.path, 'step_down'] }, 'to')
+    if (to === undefined) return []
+    if (to.text === models[index]?.id?.text)
+      return [
+        problemAt(to, 'a model cannot step down to itself', 'Name a cheaper model, or this one with a lower effort.'),
+      ]
+    if (known.includes(to.text)) return []
+    const near = nearestName(to.text, known)
+    const cure = near === undefined ? `Models: ${known.join(', ') || 'none'}.` : `Did you mean ${near}?`
+    return [problemAt(to, `there is no model ${JSON.stringify(to.text)}`, cure)]
+  })
+}
+
+function unknownPlanModels(tree: LocatedNode, models: readonly MentionedModel[]): ConfigProblem[] {
+  const bases = models.flatMap(({ id }) => (id ? [id.text] : []))
+  const known = namesOf(models)
   return itemsAt(tree, 'plans')
     .flatMap((plan) => mentionsIn(plan, 'models'))
     .flatMap((entry) => {

@@ -72,6 +72,7 @@ models:
   #   context_tokens: 200000
   #   max_output_tokens: 64000
   #   choices_max: 1
+  #   step_down: { to: fast-coder-low, below_percent: 10 }   # near a cap, instead of a refusal
   #   price:
   #     input: "3.00"
   #     cached_input: "0.30"

@@ -131,6 +131,22 @@ describe('an invalid configuration is reported with its place', () => {
       'Did you mean demo?',
     ],
     [
+      'a step down to an unknown model',
+      modelYaml('step_down: { to: n }'),
+      'models[0].step_down.to',
+      'n',
+      'there is no model "n"',
+      'm',
+    ],
+    [
+      'a step down to the model itself',
+      modelYaml('step_down: { to: m }'),
+      'models[0].step_down.to',
+      'm',
+      'a model cannot step down to itself',
+      'Name a cheaper model',
+    ],
+    [
       'a lane twice',
       modelYaml('efforts: []', 'lanes: [{ upstream: demo, model: x }, { upstream: demo, model: x }]'),
       'models[0].lanes[1].upstream',

@@ -203,6 +203,16 @@ export const modelSchema = section('A model as clients see it.', {
   max_output_tokens: integer('The longest output.', TOKENS),
   bytes_per_token: decimal('For estimates when a provider reports no usage.', [0.1, 100]).prefault(4),
   choices_max: integer('The largest n that a request may ask for.', [1, 128]).prefault(1),
+  step_down: section(
+    'The cheaper model that is used, and announced, where the money that is left does not cover a request.',
+    {
+      to: text('The id of a model, or of one with its effort, such as fast-coder-low.', { charactersMax: 250 }),
+      below_percent: integer(
+        'Also used where less than this share of a cap, a run or a window is left.',
+        [0, 100],
+      ).prefault(0),
+    },
+  ).optional(),
   price: priceSchema.optional(),
   kinds: list('Key kinds that may call it.', choice('Key kind.', ['wallet', 'builder'])).prefault([
     'wallet',

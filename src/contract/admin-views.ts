@@ -27,6 +27,7 @@ export const apiKey = z.strictObject({
   limits,
   caps: setCaps,
   addresses: owner.keyItem.shape.addresses,
+  run: owner.keyItem.shape.run,
   expires_at: timeOrNull,
   created_at: time,
   former: owner.keyItem.shape.former,

@@ -7,6 +7,7 @@ import * as reports from './operator-reports.ts'
 import * as owner from './owner.ts'
 import * as payments from './payments.ts'
 import * as people from './people.ts'
+import * as runs from './runs.ts'
 import * as teams from './teams.ts'
 import { nothing, pageOf, pageQuery, type Requester, type Route } from './values.ts'
 
@@ -109,6 +110,8 @@ export const CONSOLE_API = {
   'GET /usage/refused': query('any-role', owner.refusedTurnsQuery, owner.refusedTurnsAnswer),
   'GET /requests': query('any-role', owner.requestsQuery, owner.requestsPage),
   'GET /requests/:request': query('any-role', nothing, owner.requestDetail),
+  'GET /runs': query('any-role', pageQuery, runs.runsPage),
+  'GET /runs/:run': query('any-role', nothing, runs.runDetail),
   'GET /second-factor': query('admin', nothing, people.factorRule),
   'PUT /second-factor': confirmedMutation('admin', people.changeFactorRule, people.factorRule),
   'GET /members': query('viewer', pageQuery, pageOf(people.member)),

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { SEARCH_TERMS_MAX, searchTerms } from '../lib/anywhere/text.ts'
+import { parseUsd } from '../model/money.ts'
 import { PRICED_FIELDS } from '../model/price.ts'
+import { isSpan } from '../model/run.ts'
 import { isTag } from '../model/tags.ts'
 import { capStatus, caps } from './caps.ts'
 import {
@@ -20,6 +22,12 @@ import {
   timeOrNull,
 } from './values.ts'
 
+const BUDGET_MAX = parseUsd('1000000')!
+function isBudget(text: string): boolean {
+  const budget = parseUsd(text)
+  return budget !== undefined && budget > 0n && budget <= BUDGET_MAX
+}
+
 const keyState = z.enum(['active', 'disabled', 'expired', 'revoked'])
 
 const limit = z.int().positive().max(1_000_000_000_000).nullable().optional()
@@ -27,6 +35,32 @@ const keyLimits = z.strictObject({ requests_per_minute: limit, tokens_per_minute
 
 /** Of a window: `used`, `held` and `left` add up to `limit`. */
 const amounts = { limit: money, used: money, held: money, left: money }
+
+const whole = z.int().positive().max(1_000_000_000_000).optional()
+/** `required`: each request names a run. Otherwise each conversation is a run by itself, with at least one bound. */
+const runRule = z.union(
+  [
+    z.literal('required'),
+    z.strictObject({
+      each_conversation: z
+        .strictObject({
+          max: z
+            .string()
+            .max(30)
+            .refine(isBudget, 'is not an amount in USD above 0, such as 0.50, with at most 9 decimals')
+            .optional(),
+          max_requests: whole,
+          max_tokens: whole,
+          ends: z.string().refine(isSpan, 'is not a span such as 45m, 2h or 7d').optional(),
+        })
+        .refine(
+          ({ max, max_requests, max_tokens }) => [max, max_requests, max_tokens].some((bound) => bound !== undefined),
+          'needs max, max_requests or max_tokens',
+        ),
+    }),
+  ],
+  { error: 'must be required, or each_conversation with max, max_requests, max_tokens or ends, such as max 0.50' },
+)
 
 export const keyItem = z.strictObject({
   id: z.string(),
@@ -48,6 +82,8 @@ export const keyItem = z.strictObject({
   caps: z.array(capStatus),
   /** The only client addresses and networks that may use it; null: any. */
   addresses: z.array(z.string()).nullable(),
+  /** Whether its requests need a run, or which budget each conversation gets by itself; null: neither. */
+  run: runRule.nullable(),
   /** Of its person and its team, which their other keys share. */
   shared: z.array(capStatus),
   /** Whose key it is, for life. */
@@ -74,6 +110,8 @@ const keyTerms = z.strictObject({
   limits: keyLimits.optional(),
   /** The only client addresses and networks that may use the key; null: any. */
   addresses: z.array(network).min(1).max(32).nullable().optional(),
+  /** `required`, or the budget that each conversation gets by itself; null: neither. */
+  run: runRule.nullable().optional(),
   /** Null: never. */
   expires: moment.nullable().optional(),
 })

@@ -16,6 +16,7 @@ import {
   sumClosedReceipts,
   sumRunning,
 } from './receipts.ts'
+import { listCountersOfRuns, listRuns } from './runs.ts'
 import { RECEIPT_KINDS } from './sql.ts'
 import type { SqlValue } from './sql-store.ts'
 import {
@@ -70,6 +71,8 @@ it('queries of an account are answered from an index, in its order', async () =>
     await listUsableKeys(db, keys, { since: 1, limit: 5 })
   }
   await countKeysOfPeople(db, [1, 2])
+  for (const person of [undefined, 1]) await listRuns(db, { account: 1, person }, { before: 9, limit: 5 })
+  await listCountersOfRuns(db, 1, [1, 2])
   for (const person of [null, 1]) await findPlaygroundKey(db, { account: 1, person, kind: 'wallet' })
   await sumRunning(db, 1, 'wallet')
   for (const kind of [undefined, 'charge', 'refund'] as const) {
@@ -86,7 +89,7 @@ it('queries of an account are answered from an index, in its order', async () =>
   for (const running of [true, false]) await countByBucket(db, 1, { from: 1, before: 9, running })
   await sumClosedReceipts(db, [{ account: 1, after: 7 }], 5)
   await listReceiptsThatAreThere(db, [{ account: 1, movement: 7, closedAt: 1 }])
-  expect(queries).toHaveLength(48)
+  expect(queries).toHaveLength(51)
   for (const { sql, parameters } of queries) {
     const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map((step) => String(step.detail))

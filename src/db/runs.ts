@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { RunCapName } from '../model/allowance.ts'
+import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import { RUN_TAG } from '../model/run.ts'
-import { unionOfKinds } from './sql.ts'
+import { type PageBefore, unionOfKinds } from './sql.ts'
 import { type AtomicStatement, changeOne, type SqlStore, statement } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
@@ -14,27 +14,47 @@ export const findRun = (db: LedgerDb, account: number, id: string): Promise<Stor
 export const findRunByRow = (db: LedgerDb, row: number): Promise<StoredRun | undefined> =>
   db.selectFrom('runs').selectAll().where('row', '=', row).executeTakeFirst()
 
-interface NewRun extends Pick<StoredRun, 'account' | 'id' | 'parent' | 'ends_at' | 'opened_at'> {
+interface NewRun extends Pick<StoredRun, 'account' | 'id' | 'parent' | 'ends_at' | 'opened_at' | 'person'> {
   readonly amounts: Readonly<Partial<Record<RunCapName, bigint>>>
 }
 
 /** Of requests that begin the same run at once, one writes it. */
-export const runInsert = ({ account, id, parent, ends_at, opened_at, amounts }: NewRun): AtomicStatement =>
+export const runInsert = ({ account, id, parent, ends_at, opened_at, person, amounts }: NewRun): AtomicStatement =>
   statement(
-    `INSERT INTO runs (account, id, parent, max_nano, max_requests, max_tokens, ends_at, opened_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, id) DO NOTHING`,
+    `INSERT INTO runs (account, id, parent, max_nano, max_requests, max_tokens, ends_at, opened_at, person)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, id) DO NOTHING`,
     ...[account, id, parent, amounts.total ?? null, amounts.requests ?? null, amounts.tokens ?? null],
-    ...[ends_at, opened_at],
+    ...[ends_at, opened_at, person],
   )
 
 /** The run of a CI job, with its terms. It changes nothing where the run exists already. */
 export const jobRunInsert = (run: Omit<NewRun, 'parent'> & Pick<StoredRun, 'key' | 'tags'>): AtomicStatement =>
   changeOne(
-    `INSERT INTO runs (account, id, max_nano, max_requests, max_tokens, ends_at, opened_at, key, tags)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, id) DO NOTHING`,
+    `INSERT INTO runs (account, id, max_nano, max_requests, max_tokens, ends_at, opened_at, person, key, tags)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, id) DO NOTHING`,
     ...[run.account, run.id, run.amounts.total ?? null, run.amounts.requests ?? null, run.amounts.tokens ?? null],
-    ...[run.ends_at, run.opened_at, run.key, run.tags],
+    ...[run.ends_at, run.opened_at, run.person, run.key, run.tags],
   )
+
+/** The runs of an account; with a person, those that their keys began. The newest first, each with the id of the run around it. */
+export const listRuns = (
+  db: LedgerDb,
+  { account, person }: { readonly account: number; readonly person?: number | undefined },
+  { before, limit }: PageBefore,
+): Promise<(StoredRun & { parent_id: string | null })[]> =>
+  db
+    .selectFrom('runs')
+    .selectAll('runs')
+    .select(sql<string | null>`(SELECT id FROM runs AS outer_one WHERE outer_one.row = runs.parent)`.as('parent_id'))
+    .where('runs.row', '<', before)
+    .where(
+      person === undefined
+        ? sql<boolean>`account = ${account}`
+        : sql<boolean>`person = ${person} AND +account = ${account}`,
+    )
+    .orderBy('runs.row', 'desc')
+    .limit(limit)
+    .execute()
 
 /** The runs directly inside these, oldest first. */
 export const listRunsInside = (db: LedgerDb, parents: readonly number[], limit: number): Promise<StoredRun[]> =>
@@ -101,7 +121,7 @@ function endedOf(account: number, isAsked: RawBuilder<unknown>, since: number) {
   return unionOfKinds(ofKind)
 }
 
-export const listCountersOfRun = (db: LedgerDb, account: number, row: number) =>
+export const listCountersOfRuns = (db: LedgerDb, account: number, rows: readonly number[]) =>
   db
     .selectFrom('spend_counters')
     .select(['subject', 'bound_nano', 'spent_nano', 'held_nano'])
@@ -109,6 +129,6 @@ export const listCountersOfRun = (db: LedgerDb, account: number, row: number) =>
     .where(
       'subject',
       'in',
-      ['total', 'requests', 'tokens'].map((name) => `cap:run:${row}:${name}`),
+      rows.flatMap((row) => Object.keys(RUN_CAPS).map((name) => `cap:run:${row}:${name}`)),
     )
     .execute()

@@ -57,6 +57,8 @@ export interface LedgerTables extends PeopleTables {
     team: Generated<number | null>
     /** JSON array of the client addresses and networks that may use it, or null for any. */
     addresses: Generated<string | null>
+    /** JSON of RunRule, or null: a request needs no run. */
+    run: Generated<string | null>
   }
   /** Teams of an account, each with a budget inside its wallet or plan. */
   teams: {
@@ -81,6 +83,8 @@ export interface LedgerTables extends PeopleTables {
     max_tokens: number | null
     opened_at: number
     ends_at: number
+    /** The row of the person whose key began it. */
+    person: Generated<number | null>
     /** Of a CI job: the key that its requests count for. */
     key: Generated<number | null>
     /** Of a CI job: the tags of its requests, as receipts store them. */

@@ -10,6 +10,7 @@ import type { AppliedLimit, LimitScope } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import { formatUsd, inUsd } from '../model/money.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
+import { isConversationRun, type Run } from '../model/run.ts'
 import type { TurnRequest } from '../model/turn.ts'
 
 /** The operator has to look first. */
@@ -36,7 +37,7 @@ const SCOPES = {
 } as const satisfies Record<LimitScope, object>
 
 /** The problem of a refused admission. A rate limit is never worded like an empty wallet. */
-export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest): Problem {
+export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest, run?: Pick<Run, 'id'>): Problem {
   switch (refusal.kind) {
     case 'limited':
     case 'limit-too-small':
@@ -46,10 +47,10 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
     case 'exceeds-allowance':
     case 'exhausted':
     case 'cap-reached':
-      return moneyProblem(refusal, request)
+      return moneyProblem(refusal, request, run)
     case 'quota-reached':
     case 'quota-in-flight':
-      return quotaProblem(refusal, request)
+      return quotaProblem(refusal, request, run)
     case 'claimed':
       return claimProblem(refusal)
     case 'frozen':
@@ -115,7 +116,7 @@ const limitDetails = ({ scope, kind, limit }: AppliedLimit) => ({
 type AllowanceRefusal = Extract<Exclude<MoneyRefusal, QuotaShortage>, { readonly resetsAt: number }>
 
 /** Too little money: the message names what is short, by how much, and what helps. */
-function moneyProblem(refusal: Exclude<MoneyRefusal, QuotaShortage>, request: TurnRequest): Problem {
+function moneyProblem(refusal: Exclude<MoneyRefusal, QuotaShortage>, request: TurnRequest, run: NamedRun): Problem {
   const needed = inUsd(refusal.needed)
   const free = inUsd(refusal.available)
   const amounts = { available: formatUsd(refusal.available), needed: formatUsd(refusal.needed) }
@@ -146,7 +147,7 @@ function moneyProblem(refusal: Exclude<MoneyRefusal, QuotaShortage>, request: Tu
     }
     case 'cap-reached': {
       const { allowance } = refusal
-      const { who, code, advice } = CAP_HOLDERS[allowance.holder ?? 'key']
+      const { who, code, advice } = holderWords(allowance, run)
       const spent = `${who} may spend ${inUsd(refusal.limit)} ${PER[allowance.name] ?? ''}; ${inUsd(refusal.used)} has been spent`
       return problem(
         code,
@@ -192,6 +193,14 @@ const CAP_HOLDERS = {
   run: { who: 'This run', code: 'run_budget_exceeded', advice: 'Begin a new run' },
 } as const
 
+type NamedRun = Pick<Run, 'id'> | undefined
+
+/** A client whose key gives each conversation a run has never heard of runs. */
+const CONVERSATION = { ...CAP_HOLDERS.run, who: 'This conversation', advice: 'Begin a new conversation' } as const
+
+const holderWords = ({ holder = 'key' }: Allowance, run: NamedRun) =>
+  holder === 'run' && run !== undefined && isConversationRun(run.id) ? CONVERSATION : CAP_HOLDERS[holder]
+
 const PER: Readonly<Record<string, string>> = {
   ...{ day: 'a day', week: 'a week', month: 'a month', quarter: 'a quarter', total: 'in total' },
   ...{ requests_day: 'requests a day', tokens_day: 'tokens a day', requests: 'requests', tokens: 'tokens' },
@@ -201,8 +210,9 @@ const PER: Readonly<Record<string, string>> = {
 function quotaProblem(
   { kind, allowance, limit, used, needed, tokensCovered = 0, resetsAt, resetsInMs }: QuotaShortage,
   request: TurnRequest,
+  run: NamedRun,
 ): Problem {
-  const { who } = CAP_HOLDERS[allowance.holder ?? 'key']
+  const { who, advice } = holderWords(allowance, run)
   const per = PER[allowance.name] ?? ''
   const details = {
     ...{ window: allowance.name, holder: allowance.holder ?? 'key' },
@@ -212,7 +222,7 @@ function quotaProblem(
   const quota = `${who} may use ${limit} ${per}`
   const fits = tokensCovered < 1 ? undefined : `Set ${request.outputCapParam} to ${tokensCovered} or less.`
   if (allowance.holder === 'run' && kind === 'quota-reached') {
-    const what = `${quota}; ${used} have been used, and this request reserves ${needed}. Begin a new run.`
+    const what = `${quota}; ${used} have been used, and this request reserves ${needed}. ${advice}.`
     return problem('run_budget_exceeded', what, { details })
   }
   if (needed > limit) {

@@ -3,10 +3,21 @@ import { SqlFailure, type SqlStore } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
+import type { Caller } from '../model/caller.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
-import { capsOfRun, JOB_RUN, RUN_KEPT_MS, type Run, type RunTerms } from '../model/run.ts'
+import {
+  capsOfRun,
+  isConversationRun,
+  JOB_RUN,
+  RUN_KEPT_MS,
+  type Run,
+  type RunTerms,
+  termsOfConversation,
+} from '../model/run.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import { conversationName } from '../routing/plan-lanes.ts'
 import { ledgerUnavailable } from './refusals.ts'
 
 /** Runs whose terms are in memory. They never change, so they are never stale. */
@@ -25,11 +36,13 @@ export type OpenRunOutcome =
 
 export interface Runs {
   /**
-   * The run that a request names; its first request begins it. Synchronous with most later requests. `within`: the run of a CI job, which
-   * its requests do not leave.
+   * The run that a request names; its first request begins it. Synchronous with most later requests. The requests of a CI job do not
+   * leave its run.
    */
-  open(account: AccountRow, terms: RunTerms, within?: string): OpenRunOutcome | Promise<OpenRunOutcome>
+  open(caller: Pick<Caller, 'account' | 'person' | 'job'>, terms: RunTerms): OpenRunOutcome | Promise<OpenRunOutcome>
 }
+
+type Beginner = Parameters<Runs['open']>[0]
 
 interface RunServices {
   readonly db: LedgerDb
@@ -80,18 +93,18 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     }
   }
 
-  const begin = async (account: AccountRow, terms: RunTerms, within?: string): Promise<StoredRun | Problem> => {
+  const begin = async ({ account, person, job }: Beginner, terms: RunTerms): Promise<StoredRun | Problem> => {
     if (terms.id.startsWith(JOB_RUN))
       return wrong(`Only the token of a CI job begins a run whose id begins with \`${JOB_RUN}\`. Choose another id.`)
     let parent: StoredRun | undefined
     let outer: KnownRun | undefined
-    const around = terms.parent ?? within
+    const around = terms.parent ?? job?.run
     if (around !== undefined) {
       parent = await findRun(db, account, around)
       const message = `No run of this account has the id ${JSON.stringify(around)}. Send the first request of a run before those of the runs inside it.`
       if (parent === undefined) return wrong(message)
       outer = await load(parent)
-      if (within !== undefined && !outer.ids.includes(within)) return outside(within)
+      if (job !== undefined && !outer.ids.includes(job.run)) return outside(job.run)
       if (outer.ids.length >= DEPTH_MAX)
         return wrong(`Runs may be ${DEPTH_MAX} deep. Give this one a parent further out.`)
     }
@@ -104,17 +117,19 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     const run = {
       ...{ account, id: terms.id, parent: parent?.row ?? null, amounts: terms.amounts, opened_at: opened },
       ends_at: Math.min(wanted, opened + LIVES_MS_MAX),
+      person: person ?? null,
     }
     await file.atomic([runInsert(run)])
     return (await findRun(db, account, terms.id)) ?? wrong('The run could not be stored.')
   }
 
-  const find = async (account: AccountRow, terms: RunTerms, within?: string): Promise<OpenRunOutcome> => {
-    const stored = (await findRun(db, account, terms.id)) ?? (await begin(account, terms, within))
+  const find = async (caller: Beginner, terms: RunTerms): Promise<OpenRunOutcome> => {
+    const { account } = caller
+    const stored = (await findRun(db, account, terms.id)) ?? (await begin(caller, terms))
     if ('code' in stored) return { kind: 'refused', problem: stored }
     const run = await load(stored)
     known.set(`${account} ${terms.id}`, run)
-    return judge(run, terms, within)
+    return judge(run, terms, caller.job)
   }
 
   const unavailable = (error: unknown): OpenRunOutcome => {
@@ -123,20 +138,21 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     return { kind: 'refused', problem: ledgerUnavailable() }
   }
 
-  const judge = (run: KnownRun, terms: RunTerms, within?: string): OpenRunOutcome => {
-    const isOutside = within !== undefined && !run.ids.includes(within)
+  const judge = (run: KnownRun, terms: RunTerms, job: Beginner['job']): OpenRunOutcome => {
+    const isOutside = job !== undefined && !run.ids.includes(job.run)
     const refusal =
-      (isOutside ? outside(within) : differenceOf(run, terms)) ?? (run.endsAt <= now() ? ended(run) : undefined)
+      (isOutside ? outside(job.run) : terms.areOfKey ? undefined : differenceOf(run, terms)) ??
+      (run.endsAt <= now() ? ended(run) : undefined)
     return refusal === undefined ? { kind: 'run', run } : { kind: 'refused', problem: refusal }
   }
 
   return {
-    open(account, terms, within) {
-      const run = known.get(`${account} ${terms.id}`)
+    open(caller, terms) {
+      const run = known.get(`${caller.account} ${terms.id}`)
       // The ledger may have forgotten it by now.
       return run === undefined || run.endsAt + RUN_KEPT_MS <= now()
-        ? find(account, terms, within).catch(unavailable)
-        : judge(run, terms, within)
+        ? find(caller, terms).catch(unavailable)
+        : judge(run, terms, caller.job)
     },
   }
 }
@@ -167,6 +183,19 @@ function differenceOf({ id, parent, amounts }: KnownRun, terms: RunTerms): Probl
   )
 }
 
+const REQUIRED =
+  'This API key requires a run: send the header `x-millrace-run` with an id and a budget, such as `fix-17; max=0.50`, and the same id with each request of the task.'
+
+/** The key of the request requires a run, and it names none. */
+export const runRequired = (): Problem => problem('run_required', REQUIRED, { param: 'x-millrace-run' })
+
+/** The run that the key gives to the conversation of a request which names none. */
+export function termsByKey({ key, run }: Caller, request: TurnRequest): RunTerms | undefined {
+  if (run === undefined || run === 'required') return undefined
+  // Each key has its own, so that none draws on the budget of another.
+  return termsOfConversation(conversationName(String(key), request), run.each_conversation)
+}
+
 const tooMany = (): Problem =>
   retryableProblem(
     'rate_limit_exceeded',
@@ -179,6 +208,6 @@ const tooMany = (): Problem =>
 const ended = ({ id, endsAt }: Pick<Run, 'id' | 'endsAt'>): Problem =>
   problem(
     'run_budget_exceeded',
-    `The run ${JSON.stringify(id)} ended at ${new Date(endsAt).toISOString()}. Begin a new run.`,
+    `The run ${JSON.stringify(id)} ended at ${new Date(endsAt).toISOString()}. Begin a new ${isConversationRun(id) ? 'conversation' : 'run'}.`,
     { details: { holder: 'run', run: id } },
   )

@@ -23,7 +23,9 @@ import { decideEnding } from './ending.ts'
 import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
 import { ledgerUnavailable, rateLimitProblem, refusalProblem } from './refusals.ts'
+import { runRequired } from './runs.ts'
 import { envelopesOf } from './seals.ts'
+import { admitOrStepDown } from './step-down.ts'
 import type { PlannedTurn, ReleaseGate, Turn, TurnServices } from './turn.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
@@ -46,15 +48,21 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
       const refusal = input.refuseAddress?.(networks)
       if (refusal !== undefined) return refuseTurn(services, input, undefined, refusal)
     }
+    // The key has been given the rule since the head of the request came.
+    if (checked.caller.run !== undefined && input.run === undefined)
+      return refuseTurn(services, input, undefined, runRequired())
     const planned = await planTurn(services, input, checked.caller)
     if (planned.kind === 'refused') return refuseTurn(services, input, planned.model, planned.problem)
-    const { turn } = planned
-    const admission = await ledger.admit(turn.admitRequest, check)
+    const { stepDown } = planned.turn.entry.model
+    const { turn, admission } =
+      stepDown === undefined
+        ? { turn: planned.turn, admission: await ledger.admit(planned.turn.admitRequest, check) }
+        : await admitOrStepDown(services, input, { turn: planned.turn, caller: checked.caller, check }, stepDown)
     if (admission.kind === 'refused') {
       const { refusal, statuses } = admission
       if (refusal.kind === 'caller-changed' && tries < CALLER_CHECKS_MAX) continue
       input.sink.announce(limitHeaders(statuses))
-      return refuseTurn(services, input, turn.entry.model, refusalProblem(refusal, input.request))
+      return refuseTurn(services, input, turn.entry.model, refusalProblem(refusal, input.request, input.run))
     }
     // A JSON answer gets these headers at its end, when its usage is known.
     if (input.request.delivery === 'stream') input.sink.announce(limitHeaders(admission.statuses))

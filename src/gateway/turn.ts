@@ -26,7 +26,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
   readonly chosenCap: ChosenCapTerms
-  readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses'>
+  readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses' | 'allowanceStatuses'>
   readonly callers: Pick<Callers, 'findAgain' | 'changes'>
   readonly sticky: StickyLanes
   readonly estimators: LaneEstimators

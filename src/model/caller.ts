@@ -1,6 +1,7 @@
 import type { Networks } from '../lib/network.ts'
 import type { Allowance } from './allowance.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from './ids.ts'
+import type { RunRule } from './run.ts'
 
 /** A wallet key draws on the prepaid balance, a builder key on the subscription's allowance: never on both. */
 export type KeyKind = 'wallet' | 'builder'
@@ -24,6 +25,8 @@ export interface Caller {
   readonly caps: readonly Allowance[]
   /** The only client addresses that may use the key; undefined means any. */
   readonly networks: Networks | undefined
+  /** Whether its requests need a run, or which budget each conversation gets. */
+  readonly run: RunRule | undefined
   /** The running subscription that a builder key draws on. */
   readonly plan: CallerPlan | undefined
   /** The row of the person that the key belongs to. */

@@ -14,6 +14,7 @@ import { assertNever } from '../lib/types.ts'
 export const PROBLEMS = {
   invalid_json: { status: 400, type: 'invalid_request_error', retry: 'no' },
   missing_required_parameter: { status: 400, type: 'invalid_request_error', retry: 'no' },
+  run_required: { status: 400, type: 'invalid_request_error', retry: 'no' },
   invalid_type: { status: 400, type: 'invalid_request_error', retry: 'no' },
   invalid_value: { status: 400, type: 'invalid_request_error', retry: 'no' },
   unsupported_parameter: { status: 400, type: 'invalid_request_error', retry: 'no' },

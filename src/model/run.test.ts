@@ -1,6 +1,14 @@
 import { expect, it } from 'vitest'
 import { measureOf } from './allowance.ts'
-import { capsOfRun, readRun } from './run.ts'
+import {
+  capsOfRun,
+  parseRunRule,
+  readRun,
+  readRunRuleText,
+  runRuleText,
+  termsOfConversation,
+  writeRunRule,
+} from './run.ts'
 
 const termsOf = (header: string) => {
   const read = readRun(header)
@@ -37,4 +45,27 @@ it('counts each amount in its own unit', () => {
     ['cap:run:7:total', 'usd'],
     ['cap:run:7:requests', 'requests'],
   ])
+})
+
+it('writes the rule of a key in one way, and reads it back', () => {
+  expect(writeRunRule({ each_conversation: { ends: '2h', max: '0.5' } })).toBe(
+    '{"each_conversation":{"max":"0.50","ends":"2h"}}',
+  )
+  expect([writeRunRule(null), parseRunRule(null)]).toEqual([null, null])
+  for (const text of ['required', 'max=0.50; max_requests=7; ends=2h', 'max_tokens=9']) {
+    const rule = readRunRuleText(text)
+    expect(parseRunRule(writeRunRule(rule))).toEqual(rule)
+    expect(runRuleText(rule)).toBe(text)
+  }
+  // The schema of keys refuses these by name.
+  expect(readRunRuleText('0.50')).toEqual({ each_conversation: { '': '0.50' } })
+  expect(readRunRuleText('max_requests=many')).toEqual({ each_conversation: { max_requests: 'many' } })
+})
+
+it('gives a conversation the budget of its key, for 90 days without an end', () => {
+  expect(termsOfConversation('abc', { max: '0.5', max_tokens: 9 })).toEqual({
+    ...{ id: 'conversation-abc', parent: undefined, ends: { afterMs: 90 * 86_400_000 }, areOfKey: true },
+    amounts: { total: 500_000_000n, tokens: 9n },
+  })
+  expect(termsOfConversation('abc', { max_requests: 1, ends: '45m' }).ends).toEqual({ afterMs: 2_700_000 })
 })

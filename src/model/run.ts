@@ -1,5 +1,5 @@
 import { type Allowance, RUN_CAPS, type RunCapName } from './allowance.ts'
-import { type NanoUsd, parseUsd } from './money.ts'
+import { formatUsd, type NanoUsd, parseUsd } from './money.ts'
 
 /**
  * What a client says in `x-millrace-run`: `nightly-fix-17; max=0.50; parent=nightly`. The requests of a run share its budget, whichever
@@ -12,6 +12,19 @@ export interface RunTerms {
   readonly amounts: Readonly<Partial<Record<RunCapName, bigint>>>
   /** The moment itself, or how long after the first request. */
   readonly ends: { readonly at: number } | { readonly afterMs: number } | undefined
+  /** Given by the key, not by the client: a run that has begun keeps its own. */
+  readonly areOfKey?: true
+}
+
+/** What a key asks of its requests: that each names a run, or a budget that each conversation gets by itself. */
+export type RunRule = 'required' | { readonly each_conversation: ConversationBudget }
+
+/** The parameters of `x-millrace-run`, at least one of them. `ends` is a span. */
+export interface ConversationBudget {
+  readonly max?: string | undefined
+  readonly max_requests?: number | undefined
+  readonly max_tokens?: number | undefined
+  readonly ends?: string | undefined
 }
 
 export type ReadRun =
@@ -83,6 +96,62 @@ function readEnd(text: string): RunTerms['ends'] {
   // A date alone has no zone, so it would mean another moment on another machine.
   const at = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) ? undefined : { at }
+}
+
+/** Runs that conversations get begin with this. A client may name one in its header. */
+const CONVERSATION = 'conversation-'
+
+export const isConversationRun = (id: string): boolean => id.startsWith(CONVERSATION)
+
+/** As long as a run may last, because a conversation may be taken up again weeks later. */
+const CONVERSATION_ENDS = '90d'
+
+/** The terms of the run of a conversation; `name` tells it from the others of the account. */
+export function termsOfConversation(name: string, budget: ConversationBudget): RunTerms {
+  const { max, max_requests, max_tokens, ends = CONVERSATION_ENDS } = budget
+  return {
+    id: CONVERSATION + name,
+    parent: undefined,
+    amounts: {
+      ...(max !== undefined && { total: parseUsd(max)! }),
+      ...(max_requests !== undefined && { requests: BigInt(max_requests) }),
+      ...(max_tokens !== undefined && { tokens: BigInt(max_tokens) }),
+    },
+    ends: readEnd(ends),
+    areOfKey: true,
+  }
+}
+
+export const isSpan = (text: string): boolean => SPAN.test(text)
+
+/** As stored: equal rules are equal texts. */
+export function writeRunRule(rule: RunRule | null): string | null {
+  if (rule === null || rule === 'required') return rule && JSON.stringify(rule)
+  const { max, max_requests, max_tokens, ends } = rule.each_conversation
+  const usd = max === undefined ? undefined : formatUsd(parseUsd(max)!)
+  return JSON.stringify({ each_conversation: { max: usd, max_requests, max_tokens, ends } })
+}
+
+export const parseRunRule = (stored: string | null): RunRule | null =>
+  stored === null ? null : (JSON.parse(stored) as RunRule)
+
+/** On a command line and in a table: `required`, or the parameters of each conversation as `max=0.50; ends=2h`. */
+export function runRuleText(rule: RunRule): string {
+  if (rule === 'required') return rule
+  const given = Object.entries(rule.each_conversation).filter(([, value]) => value !== undefined)
+  return given.map(([name, value]) => `${name}=${value}`).join('; ')
+}
+
+/** The reverse. What cannot be read becomes a field that the schema of keys refuses by its name. */
+export function readRunRuleText(text: string): RunRule {
+  if (text.trim() === 'required') return 'required'
+  const parts = text.split(';').map((part) => part.trim())
+  const given = parts.map((part): [string, unknown] => {
+    const equals = part.indexOf('=')
+    const [name, value] = [part.slice(0, Math.max(equals, 0)).trim(), part.slice(equals + 1).trim()]
+    return [name, name !== 'max' && COUNT.test(value) ? Number(value) : value]
+  })
+  return { each_conversation: Object.fromEntries(given) as ConversationBudget }
 }
 
 const invalid = (what: string): ReadRun => ({

@@ -38,6 +38,7 @@ function problemOf(name: string, value: string, before: ReadonlyMap<string, stri
   if (!VALUE.test(value))
     return `the value of \`${name}\` is not 1 to 64 visible ASCII characters without \`,\` and \`"\``
   if (before.has(name)) return `\`${name}\` is given twice`
+  if (name === STEP_TAG) return '`stepped-down` is set by this server'
   if (name === RUN_TAG) return '`run` is the run of the request, which the header x-millrace-run names'
   return before.size === TAGS_MAX ? `it has more than ${TAGS_MAX} tags` : undefined
 }
@@ -57,11 +58,18 @@ export function withJobTags(sent: string | undefined, ofJob: string | null): Rea
   return { kind: 'tags', tags: all.length === 0 ? undefined : JSON.stringify(all) }
 }
 
-export const isTagName = (text: string): boolean => NAME.test(text) && text !== RUN_TAG
+export const isTagName = (text: string): boolean => NAME.test(text) && text !== RUN_TAG && text !== STEP_TAG
+
+const withTag = (tags: string | undefined, name: string, value: string): string =>
+  JSON.stringify([...(tags === undefined ? [] : (JSON.parse(tags) as string[])), `${name}:${value}`].sort())
 
 /** The tags of a request of a run. */
-export const withRunTag = (tags: string | undefined, run: string): string =>
-  JSON.stringify([...(tags === undefined ? [] : (JSON.parse(tags) as string[])), `${RUN_TAG}:${run}`].sort())
+export const withRunTag = (tags: string | undefined, run: string): string => withTag(tags, RUN_TAG, run)
+
+/** Names the model that was asked for where a cheaper one is used. */
+const STEP_TAG = 'stepped-down'
+
+export const withStepTag = (tags: string | undefined, model: string): string => withTag(tags, STEP_TAG, model)
 
 const shown = (text: string): string => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 

@@ -124,6 +124,20 @@ export function conversationKeysOf(caller: Caller, { inputField, body }: TurnReq
   return { findBy: answered !== undefined || isLong ? rememberAs : sure, rememberAs }
 }
 
+/**
+ * The name of a conversation whose turns share a budget. It stays the same from its first turn on: by the client's own cache key, else by
+ * its beginning. Conversations that begin with the same text share one, which costs less than to miss one.
+ */
+export function conversationName(owner: string, { inputField, body }: TurnRequest): string {
+  const cacheKey = memberBytes(body, 'prompt_cache_key')
+  if (isText(cacheKey)) return keyOf(owner, 'key', cacheKey)
+  const list = memberBytes(body, inputField)
+  const { opening } = beginningOf(list)
+  if (opening !== undefined) return keyOf(owner, 'opening', opening)
+  const [first] = list === undefined ? [] : elementsWithin(list, BYTES_MAX)
+  return keyOf(owner, 'first', first ?? list?.subarray(0, BYTES_MAX) ?? '')
+}
+
 interface Beginning {
   /** What the user writes before the first answer; instructions may change with each turn, as a date does. */
   readonly opening?: string | undefined

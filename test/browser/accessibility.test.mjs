@@ -35,6 +35,11 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
     })
     const wallet = await streamChat(origin(), account.key, { model: 'swift' })
     await streamChat(origin(), agent, { model: 'paid', max_tokens: 20 })
+    for (const run of [
+      'nightly; max=1.00; max_requests=50',
+      'nightly.a-child-with-a-long-name; parent=nightly; max=0.20',
+    ])
+      await streamChat(origin(), account.key, { model: 'paid', max_tokens: 20 }, { 'x-millrace-run': run })
     await user.session.call('POST /wallet/ask', { body: { amount: '5.00', note: 'for more' } })
     await server().operate('codes.create', { amount: '1.00', count: 2, note: 'for a workshop' })
     const { items } = await user.session.call('GET /keys')
@@ -44,6 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
     const { items: members } = await user.session.call('GET /members')
     paths = allPages({
       ...{ request: wallet.id, key: items[0].id, account: account.id, team: team.id, person: members[0].id },
+      run: 'nightly',
     })
   })
 

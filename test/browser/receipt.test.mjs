@@ -29,6 +29,18 @@ describe.skipIf(CHROMIUM === undefined)('the receipt of a request', () => {
     ).toBe(0)
   })
 
+  it('says which model was asked for where a cheaper one served', async () => {
+    const owner = await person()
+    const { id } = await streamChat(origin(), owner.account.key, { model: 'swift' })
+    const page = await open('/', owner)
+    await page.route(`**/console/api/requests/${id}`, async (route) => {
+      const answer = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...answer, tags: { 'stepped-down': 'deep-coder' } } })
+    })
+    await page.goto(`${origin()}/console/requests/${id}`)
+    await main(page).getByText('The client asked for deep-coder. Near a cap,').waitFor()
+  })
+
   it('shows plan usage and no wallet charge for a builder key', async () => {
     const owner = await person()
     await server().operate('plans.assign', { account: owner.account.id, plan: 'wide' })

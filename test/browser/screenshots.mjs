@@ -99,6 +99,7 @@ async function enter() {
 async function idsOf(page) {
   const lists = {
     ...{ request: '/requests', key: '/keys', account: '/operate/accounts', team: '/teams', person: '/members' },
+    run: '/runs',
   }
   const first = async (path) => (await (await page.request.get(`${origin}/console/api${path}`)).json()).items?.[0]?.id
   const found = await Promise.all(Object.entries(lists).map(async ([name, path]) => [name, await first(path)]))

@@ -96,7 +96,8 @@ async function fillEveryList({ origin, operate }, page) {
   await operate('codes', 'create', '5.00')
   await operate('plans', 'assign', 'ada@example.com', 'pro')
   const { key } = await operate('keys', 'create', '--account', 'ada@example.com', '--kind', 'builder', '--name', 'plan')
-  expect((await streamChat(origin, key, { model: 'paid', max_tokens: 5 })).status).toBe(200)
+  const inRun = { 'x-millrace-run': 'walk; max=1.00' }
+  expect((await streamChat(origin, key, { model: 'paid', max_tokens: 5 }, inRun)).status).toBe(200)
   const send = (path, body) => page.evaluate(sendChange, { path, body })
   await send('/wallet/ask', { amount: '20.00', note: 'for the walk' })
   await send('/teams', { name: 'Research' })

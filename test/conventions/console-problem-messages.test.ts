@@ -9,7 +9,7 @@ const SHOWN_AS_SENT = [
   ...['account_not_found', 'account_exists', 'person_exists', 'person_not_found', 'person_disabled', 'last_operator'],
   ...['passkeys_unavailable', 'too_many_passkeys'],
   ...['model_not_found', 'plan_not_found', 'ref_taken', 'balance_too_small', 'wallet_full', 'invalid_webhook'],
-  ...['webhook_not_found', 'delivery_not_found', 'too_many_webhooks', 'webhook_changed'],
+  ...['webhook_not_found', 'delivery_not_found', 'run_not_found', 'too_many_webhooks', 'webhook_changed'],
   ...['payment_failed', 'plan_bought'],
   ...['conversation_not_found', 'conversations_full', 'conversations_off'],
   ...['owned_by_file', 'managed_not_found', 'managed_invalid', 'managed_too_many', 'plan_in_use'],

@@ -68,6 +68,12 @@ const CHANGES: readonly Change[] = [
     change: (server, _, { id }) => server.operate('keys.change', { key: id, addresses: ['203.0.113.7'] }),
   },
   {
+    description: 'its key requires a run by then',
+    kind: 'wallet',
+    code: 'run_required',
+    change: (server, _, { id }) => server.operate('keys.change', { key: id, run: 'required' }),
+  },
+  {
     description: 'the model list of its key is narrowed',
     kind: 'wallet',
     code: 'model_not_found',

@@ -82,6 +82,18 @@ export const keys: Catalogue['keys'] = {
   addressesHint:
     'Bis zu 32, etwa 203.0.113.7 oder 10.0.0.0/8. Anfragen von anderswo werden abgelehnt. Leer erlaubt alle.',
   addressesWrong: 'Gib höchstens 32 IP-Adressen oder Netze ein, etwa 203.0.113.7 oder 10.0.0.0/8.',
+  runs: 'Läufe',
+  runRule: 'Budget einer Aufgabe',
+  runRules: { none: 'Nicht nötig', required: 'Verlangt', each_conversation: 'Jede Unterhaltung' },
+  runHints: {
+    none: 'Ein Client kann im Header x-millrace-run einen Lauf nennen.',
+    required: 'Anfragen ohne den Header x-millrace-run werden abgelehnt.',
+    each_conversation: 'Eine Anfrage, die keinen Lauf nennt, zählt gegen ein Budget ihrer Unterhaltung.',
+  },
+  runMax: 'Budget jeder Unterhaltung',
+  runWrong: 'Gib einen Betrag über null und höchstens 1.000.000 ein.',
+  runRequests: (count) => `${count} Anfragen`,
+  runTokens: (count) => `${count} Tokens`,
   expiry: 'Ablauf',
   expiries: {
     keep: 'Unverändert',

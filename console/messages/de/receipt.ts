@@ -105,6 +105,8 @@ export const receipt: Catalogue['receipt'] = {
     notMoved: 'Nicht berechnet.',
   },
   notes: {
+    steppedDown: (asked) =>
+      `Der Client hat ${asked} verlangt. Nah an einem Limit hat ein günstigeres Modell oder weniger Aufwand die Anfrage bedient.`,
     title: 'Gut zu wissen',
     cacheLost: (tokens, cost) =>
       `${tokens} Tokens wurden als neue Eingabe berechnet, weil der Anbieter mit dem passenden Cache nicht verfügbar war. Aus dem Cache hätten sie ${cost} weniger gekostet.`,

@@ -9,6 +9,8 @@ export const requests: Catalogue['requests'] = {
   fresh: { one: '# neue Anfrage', other: '# neue Anfragen' },
   findLabel: 'Nach ID suchen',
   filters: 'Filter',
+  runs: 'Läufe',
+  openRun: 'Lauf öffnen',
   tag: 'Tag',
   tagPlaceholder: 'Tag: repo=…',
   anyKey: 'Alle Schlüssel',

@@ -87,6 +87,7 @@ export const usage: Catalogue['usage'] = {
     reasons: {
       invalid_json: 'ungültiges JSON',
       missing_required_parameter: 'fehlender Parameter',
+      run_required: 'kein Lauf genannt',
       invalid_type: 'falscher Typ',
       invalid_value: 'ungültiger Wert',
       unsupported_parameter: 'nicht unterstützter Parameter',

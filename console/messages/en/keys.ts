@@ -79,6 +79,18 @@ export const keys = {
   addressesHint:
     'Up to 32, such as 203.0.113.7 or 10.0.0.0/8. Requests from elsewhere are refused. Leave empty to allow any.',
   addressesWrong: 'Enter at most 32 IP addresses or networks, such as 203.0.113.7 or 10.0.0.0/8.',
+  runs: 'Runs',
+  runRule: 'Budget of a task',
+  runRules: { none: 'Not needed', required: 'Required', each_conversation: 'Each conversation' },
+  runHints: {
+    none: 'A client may name a run in the header x-millrace-run.',
+    required: 'Requests without the header x-millrace-run are refused.',
+    each_conversation: 'A request that names no run counts against a budget of its conversation.',
+  },
+  runMax: 'Budget of each conversation',
+  runWrong: 'Enter an amount above zero and at most 1,000,000.',
+  runRequests: (count: string) => `${count} requests`,
+  runTokens: (count: string) => `${count} tokens`,
   expiry: 'Expiry',
   expiries: {
     keep: 'No change',

@@ -103,6 +103,8 @@ export const receipt = {
     notMoved: 'Not charged.',
   },
   notes: {
+    steppedDown: (asked: string) =>
+      `The client asked for ${asked}. Near a cap, a cheaper model or a lower effort served the request.`,
     title: 'Good to know',
     cacheLost: (tokens: string, cost: string) =>
       `${tokens} tokens were charged as new input because the provider that had them cached was unavailable. Cached, they would have cost ${cost} less.`,

@@ -8,6 +8,8 @@ export const requests = {
   findLabel: 'Find by ID',
   filters: 'Filters',
   tag: 'Tag',
+  runs: 'Runs',
+  openRun: 'Open the run',
   tagPlaceholder: 'Tag: repo=…',
   anyKey: 'All keys',
   anyModel: 'All models',

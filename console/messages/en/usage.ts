@@ -85,6 +85,7 @@ export const usage = {
     reasons: {
       invalid_json: 'invalid JSON',
       missing_required_parameter: 'missing parameter',
+      run_required: 'no run named',
       invalid_type: 'wrong type',
       invalid_value: 'invalid value',
       unsupported_parameter: 'unsupported parameter',

@@ -184,10 +184,24 @@ function KeyAuditLog({ keyId }: { keyId: string }) {
   )
 }
 
+type Budget = Exclude<NonNullable<OwnKey['run']>, 'required'>['each_conversation']
+
+function ConversationBounds({ budget: { max, max_requests, max_tokens, ends } }: { budget: Budget }) {
+  const { keys } = useMessages()
+  const formats = useFormats()
+  const bounds = [
+    ...(max === undefined ? [] : [formats.money(max)]),
+    ...(max_requests === undefined ? [] : [keys.runRequests(formats.count(max_requests))]),
+    ...(max_tokens === undefined ? [] : [keys.runTokens(formats.count(max_tokens))]),
+    ...(ends === undefined ? [] : [ends]),
+  ]
+  return <>{`${keys.runRules.each_conversation}: ${bounds.join(', ')}`}</>
+}
+
 function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
   const { keys } = useMessages()
   const formats = useFormats()
-  const { id, models, limits, addresses, created_at, expires_at, last_used_at, former } = keyItem
+  const { id, models, limits, addresses, run, created_at, expires_at, last_used_at, former } = keyItem
   return (
     <Panel title={keys.terms}>
       <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2 lg:grid-cols-3">
@@ -211,6 +225,11 @@ function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
         <Term name={keys.addresses}>
           {addresses === null ? keys.anyAddress : <code className="break-all">{addresses.join(' ')}</code>}
         </Term>
+        {run !== null && (
+          <Term name={keys.runs}>
+            {run === 'required' ? keys.runRules.required : <ConversationBounds budget={run.each_conversation} />}
+          </Term>
+        )}
         {former !== null && (
           <Term name={keys.shown}>
             <span className="text-held">

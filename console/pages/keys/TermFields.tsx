@@ -11,7 +11,7 @@ import { Field, TextField } from '../../ui/Form.tsx'
 import { Checkbox, ChoiceField, choicesOf, MoneyInput, Segmented, TextArea, TextInput } from '../../ui/inputs.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { MoneyText, TimeText } from '../../ui/values.tsx'
-import { EXPIRY_SPANS, type KeyDraft, LIMITS, NAME_MAX, type WrongField } from './key-draft.ts'
+import { EXPIRY_SPANS, type KeyDraft, LIMITS, NAME_MAX, RUN_CHOICES, type WrongField } from './key-draft.ts'
 import type { OwnKey } from './key-facts.tsx'
 
 interface DraftProps {
@@ -50,6 +50,7 @@ export function TermFields({ kind, expiresAt, ...rest }: TermFieldsProps) {
       <ExpiryChoice expiresAt={expiresAt} {...rest} />
       <LimitFields {...rest} />
       <AddressField {...rest} />
+      <RunFields {...rest} />
     </>
   )
 }
@@ -129,6 +130,35 @@ function AddressField({ draft, onChange, wrong }: DraftProps) {
             />
           )}
         </Field>
+      </div>
+    </details>
+  )
+}
+
+/** Collapsed until there is a rule. */
+function RunFields({ draft, onChange, wrong }: DraftProps) {
+  const { keys } = useMessages()
+  return (
+    <details open={draft.run !== 'none' || undefined} className="rounded-lg border border-line">
+      <summary className="min-h-9 px-3 py-2 text-sm font-medium select-none">{keys.runs}</summary>
+      <div className="grid gap-3 px-3 pb-3">
+        <ChoiceField
+          label={keys.runRule}
+          value={draft.run}
+          options={choicesOf(RUN_CHOICES, keys.runRules)}
+          onPick={(run) => onChange({ ...draft, run })}
+        >
+          <p className="text-xs text-faint">{keys.runHints[draft.run]}</p>
+        </ChoiceField>
+        {draft.run === 'each_conversation' && (
+          <TextField
+            as={MoneyInput}
+            label={keys.runMax}
+            error={wrong.includes('run') ? keys.runWrong : undefined}
+            value={draft.runMax}
+            onText={(runMax) => onChange({ ...draft, runMax })}
+          />
+        )}
       </div>
     </details>
   )

@@ -21,6 +21,7 @@ const KEY: OwnKey = {
   ...{ shared: [], person: null, team: null },
   ...{ created_at: '2026-11-01T00:00:00Z', last_used_at: null, expires_at: '2027-01-31T00:00:00Z', former: null },
   addresses: ['10.0.0.0/8'],
+  run: null,
 }
 const changed = (draft: Partial<KeyDraft>) => changesOf(KEY, readDraft({ ...draftOf(KEY), ...draft }, 'UTC', NOW).terms)
 
@@ -28,11 +29,25 @@ describe('the key form', () => {
   it('contains only a name by default', () => {
     expect(read({})).toEqual({
       terms: {
-        ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null, addresses: null },
+        ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null, addresses: null, run: null },
         limits: { requests_per_minute: null, tokens_per_minute: null, concurrent: null },
       },
       wrong: [],
     })
+  })
+
+  it('gives each conversation a budget, keeps its other bounds, and needs one', () => {
+    expect(read({ run: 'required' }).terms.run).toBe('required')
+    expect(read({ run: 'each_conversation', runMax: '0.50' }).terms.run).toEqual({ each_conversation: { max: '0.50' } })
+    expect(read({ run: 'each_conversation' }).wrong).toEqual(['run'])
+    expect(read({ run: 'each_conversation', runMax: '-1', runBounds: { max_requests: 5 } }).wrong).toEqual(['run'])
+    const bounded = { ...KEY, run: { each_conversation: { max: '0.50', max_requests: 5 } } }
+    const change = (draft: Partial<KeyDraft>) =>
+      changesOf(bounded, readDraft({ ...draftOf(bounded), ...draft }, 'UTC', NOW).terms)
+    expect(change({})).toEqual({})
+    expect(change({ runMax: '0.60' })).toEqual({ run: { each_conversation: { max: '0.60', max_requests: 5 } } })
+    expect(change({ runMax: '' })).toEqual({ run: { each_conversation: { max_requests: 5 } } })
+    expect(change({ run: 'none' })).toEqual({ run: null })
   })
 
   it('takes addresses however they are separated, and sends them only if they changed', () => {

@@ -9,6 +9,11 @@ export const LIMITS = ['requests_per_minute', 'tokens_per_minute', 'concurrent']
 type LimitName = (typeof LIMITS)[number]
 type ExpiryChoice = 'keep' | 'never' | (typeof EXPIRY_SPANS)[number] | 'day'
 
+export const RUN_CHOICES = ['none', 'required', 'each_conversation'] as const
+type RunChoice = (typeof RUN_CHOICES)[number]
+type RunRule = OwnKey['run']
+type ConversationBudget = Exclude<RunRule, null | 'required'>['each_conversation']
+
 /** The form values of a key as typed. */
 export interface KeyDraft {
   readonly name: string
@@ -18,6 +23,11 @@ export interface KeyDraft {
   readonly month: string
   /** Separated by spaces, commas or lines. */
   readonly addresses: string
+  readonly run: RunChoice
+  /** Of each conversation, in USD. */
+  readonly runMax: string
+  /** The other bounds of each conversation, which the form leaves alone. */
+  readonly runBounds: Omit<ConversationBudget, 'max'>
   readonly limits: Readonly<Record<LimitName, string>>
   readonly expiry: ExpiryChoice
   readonly expiryDay: string
@@ -25,6 +35,7 @@ export interface KeyDraft {
 
 export const NEW_DRAFT: KeyDraft = {
   ...{ name: '', models: null, day: '', month: '', addresses: '', expiry: 'never', expiryDay: '' },
+  ...{ run: 'none', runMax: '', runBounds: {} },
   limits: { requests_per_minute: '', tokens_per_minute: '', concurrent: '' },
 }
 
@@ -34,6 +45,7 @@ export function draftOf(key: OwnKey): KeyDraft {
   return {
     ...{ name: key.name, models: key.models, day: capOf('day'), month: capOf('month'), expiryDay: '' },
     addresses: key.addresses?.join('\n') ?? '',
+    ...runDraftOf(key.run),
     limits: {
       requests_per_minute: limitOf('requests_per_minute'),
       tokens_per_minute: limitOf('tokens_per_minute'),
@@ -43,9 +55,16 @@ export function draftOf(key: OwnKey): KeyDraft {
   }
 }
 
-export type WrongField = 'name' | 'models' | 'day' | 'month' | 'addresses' | 'expiry' | LimitName
+function runDraftOf(rule: RunRule): Pick<KeyDraft, 'run' | 'runMax' | 'runBounds'> {
+  if (rule === null || rule === 'required') return { run: rule ?? 'none', runMax: '', runBounds: {} }
+  const { max = '', ...runBounds } = rule.each_conversation
+  return { run: 'each_conversation', runMax: max, runBounds }
+}
+
+export type WrongField = 'name' | 'models' | 'day' | 'month' | 'addresses' | 'run' | 'expiry' | LimitName
 
 type Terms = Pick<BodyOf<'POST /keys'>, 'models' | 'addresses' | 'expires'> & {
+  readonly run: RunRule
   readonly name: string
   readonly caps: { readonly day: string | null; readonly month: string | null }
   readonly limits: Readonly<Record<LimitName, number | null>>
@@ -61,12 +80,14 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
   const caps = { day: readCap(draft.day), month: readCap(draft.month) }
   const expires = readExpiry(draft, zone, now)
   const addresses = draft.addresses.split(/[\s,]+/).filter((each) => each !== '')
+  const run = readRun(draft)
   const wrong: WrongField[] = [
     ...(draft.name.trim() === '' ? (['name'] as const) : []),
     ...(draft.models?.length === 0 ? (['models'] as const) : []),
     ...(['day', 'month'] as const).filter((name) => caps[name] === undefined),
     ...LIMITS.filter((name) => limits[name] === undefined),
     ...(addresses.length > ADDRESSES_MAX || !addresses.every(isNetwork) ? (['addresses'] as const) : []),
+    ...(run === undefined ? (['run'] as const) : []),
     ...(expires === 'wrong' ? (['expiry'] as const) : []),
   ]
   const terms: Terms = {
@@ -74,6 +95,7 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
     models: draft.models === null ? null : [...draft.models],
     caps: { day: caps.day ?? null, month: caps.month ?? null },
     addresses: addresses.length === 0 ? null : addresses,
+    run: run ?? null,
     limits: {
       requests_per_minute: limits.requests_per_minute ?? null,
       tokens_per_minute: limits.tokens_per_minute ?? null,
@@ -98,6 +120,16 @@ function readCap(typed: string): string | null | undefined {
   return amount !== undefined && nanoOf(amount) <= CAP_MAX ? amount : undefined
 }
 
+/** Undefined for an invalid one: a conversation needs a bound. */
+function readRun({ run, runMax, runBounds }: KeyDraft): RunRule | undefined {
+  if (run !== 'each_conversation') return run === 'none' ? null : run
+  const max = readCap(runMax)
+  if (max === undefined) return undefined
+  if (max !== null) return { each_conversation: { max, ...runBounds } }
+  const isBounded = runBounds.max_requests !== undefined || runBounds.max_tokens !== undefined
+  return isBounded ? { each_conversation: runBounds } : undefined
+}
+
 function readCount(typed: string): number | null | undefined {
   if (typed.trim() === '') return null
   const count = /^\d{1,13}$/.test(typed.trim()) ? Number(typed) : 0
@@ -114,13 +146,14 @@ function readExpiry({ expiry, expiryDay }: KeyDraft, zone: string, now: number):
 /** Only the changed fields, so that concurrent edits of other fields are kept. */
 export function changesOf(
   before: OwnKey,
-  { name, models, caps, limits, addresses, ...rest }: Terms,
+  { name, models, caps, limits, addresses, run, ...rest }: Terms,
 ): BodyOf<'PATCH /keys/:key'> {
   const was = draftOf(before)
   const changedCaps = (['day', 'month'] as const).filter((cap) => (caps[cap] ?? '') !== was[cap])
   const changedLimits = LIMITS.filter((limit) => limits[limit] !== before.limits[limit])
   const isSameList = JSON.stringify(models ?? null) === JSON.stringify(before.models)
   const isSamePlace = JSON.stringify(addresses ?? null) === JSON.stringify(before.addresses)
+  const isSameRun = JSON.stringify(run) === JSON.stringify(before.run)
   const isSameEnd = rest.expires === undefined || (rest.expires === null && before.expires_at === null)
   return {
     ...(name !== before.name && { name }),
@@ -130,6 +163,7 @@ export function changesOf(
       limits: Object.fromEntries(changedLimits.map((limit) => [limit, limits[limit]])),
     }),
     ...(!isSamePlace && { addresses }),
+    ...(!isSameRun && { run }),
     ...(!isSameEnd && { expires: rest.expires }),
   }
 }

@@ -154,10 +154,12 @@ interface Note {
   readonly note: ReactNode
 }
 
-function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] {
+function useNotes({ cache_lost, compaction, shortfall, tags }: RequestDetail): Note[] {
   const { notes } = useMessages().receipt
   const formats = useFormats()
   const found: Note[] = []
+  const asked = tags?.['stepped-down']
+  if (asked !== undefined) found.push({ id: 'stepped-down', note: notes.steppedDown(asked) })
   if (cache_lost !== null) {
     const message = (cost: string) => notes.cacheLost(formats.count(cache_lost.tokens), cost)
     found.push({ id: 'cache', note: <MoneyText message={message} amounts={[cache_lost.cost]} /> })
@@ -221,13 +223,19 @@ function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }
   )
 }
 
-/** Each leads to the requests that have it too. */
+/** Each leads to the requests that have it too, a run to its page. */
 function Tags({ tags, whose }: { tags: Readonly<Record<string, string>>; whose: Whose }) {
   return (
     <ul className="flex flex-wrap justify-end gap-1">
       {Object.entries(tags).map(([name, value]) => (
         <li key={name} className="max-w-full rounded-md bg-sunken px-1.5 text-xs">
-          {whose === 'own' ? (
+          {whose === 'own' && name === 'run' ? (
+            <Link
+              to="/runs/$run"
+              params={{ run: value }}
+              className="break-all text-accent hover:underline"
+            >{`${name}=${value}`}</Link>
+          ) : whose === 'own' ? (
             <Link
               to="/requests"
               search={{ tag: `${name}:${value}` }}

@@ -30,7 +30,11 @@ export function RequestsPage() {
 
   return (
     <Page>
-      <PageHeader title={shell.pageTitles.requests} about={requests.about} />
+      <PageHeader
+        title={shell.pageTitles.requests}
+        about={requests.about}
+        actions={<RunsLink run={filter.tag === undefined ? undefined : /^run:(.+)/.exec(filter.tag)?.[1]} />}
+      />
       <div className="flex flex-wrap items-center gap-2">
         <FindRequest text={text} onText={setText} only={found.length === 1 ? found[0]?.id : undefined} />
         <RequestFilters filter={filter} onChange={change} />
@@ -51,6 +55,20 @@ export function RequestsPage() {
         <ShowMore query={pages} />
       </Panel>
     </Page>
+  )
+}
+
+/** To the run that the list is filtered by, or to all of them. */
+function RunsLink({ run }: { run: string | undefined }) {
+  const { requests } = useMessages()
+  return run === undefined ? (
+    <Link to="/runs" className={buttonClass()}>
+      {requests.runs}
+    </Link>
+  ) : (
+    <Link to="/runs/$run" params={{ run }} className={buttonClass()}>
+      {requests.openRun}
+    </Link>
   )
 }
 

@@ -50,6 +50,8 @@ export function UsagePage() {
     const deeper = drillInto(filter, id)
     if (deeper !== undefined) return change(deeper)
     // A series of a tag is a filter of requests; `none` and the others of a name are not.
+    const run = by === 'tag' ? /^run:(.+)/.exec(id)?.[1] : undefined
+    if (run !== undefined) return void navigate({ to: '/runs/$run', params: { run } })
     if (by === 'tag' && /:./.test(id)) void navigate({ to: '/requests', search: { tag: id } })
     if (by === 'team' && id !== 'none' && may('viewer')) void navigate({ to: '/teams/$team', params: { team: id } })
     if (by === 'person' && id !== 'none' && may('viewer'))

@@ -11,6 +11,7 @@ import {
 } from './0015-to-0020.ts'
 import { paidPeriodsMigration, requiredFactorsMigration, runsMigration } from './0021-to-0024.ts'
 import { directoriesMigration, mailLanesMigration } from './0025-directories-and-mail.ts'
+import { whoseRunsMigration } from './0026-whose-runs.ts'
 import { jobsMigration } from './0027-jobs.ts'
 
 /** Without a CHECK or a default only the schema is written, however many receipts the file has. */
@@ -475,5 +476,6 @@ export const ledgerMigrations: readonly Migration[] = [
   { name: '0023-asked-values', statements: [`ALTER TABLE receipts ADD COLUMN asked TEXT`] },
   { name: '0024-paid-periods', statements: paidPeriodsMigration },
   { name: '0025-directories-and-mail', statements: [...directoriesMigration, ...mailLanesMigration] },
+  { name: '0026-whose-runs', statements: whoseRunsMigration },
   { name: '0027-jobs', statements: jobsMigration },
 ]

@@ -23,6 +23,7 @@ import {
   PLAYGROUND_INDEX,
   RUNS_TABLE,
   SIGNAL_TABLES,
+  WHOSE_RUNS,
 } from './tables.ts'
 import { TAG_TABLES } from './tag-tables.ts'
 import { COMPATIBILITY_FUNCTIONS } from './translate.ts'
@@ -436,6 +437,7 @@ export const TABLE_CHANGES: readonly string[] = [
     RUNS_TABLE,
     KIND_INDEXES,
   ].join('\n'),
+  WHOSE_RUNS,
   JOB_COLUMNS,
 ]
 

@@ -484,6 +484,13 @@ CREATE INDEX runs_by_end ON runs (ends_at);
 CREATE INDEX counters_of_runs_by_end ON spend_counters (period_end) WHERE subject LIKE 'cap:run:%';
 `
 
+export const WHOSE_RUNS = `
+ALTER TABLE keys ADD COLUMN run text;
+ALTER TABLE runs ADD COLUMN person bigint;
+CREATE INDEX runs_of_account ON runs (account, row);
+CREATE INDEX runs_of_person ON runs (person, row) WHERE person IS NOT NULL;
+`
+
 /** As in the SQLite file: by `receipts_by_movement` alone an account is read until there is a request of the kind. */
 export const KIND_INDEXES = `
 CREATE INDEX wallet_receipts_by_movement ON receipts (account, movement) WHERE kind = 'wallet' AND movement IS NOT NULL;

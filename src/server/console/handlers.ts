@@ -46,6 +46,7 @@ import { buyPlan, changeRenewal, listPlansSold } from '../../admin/plan-purchase
 import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
 import { previewPrice } from '../../admin/price-preview.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
+import { listOwnRuns, showRun } from '../../admin/runs.ts'
 import {
   beginTotp,
   changeFactorRule,
@@ -296,6 +297,8 @@ const usageHandlers = (services: ConsoleServices) =>
     'GET /usage/refused': (request, { query }) => refusedTurnsReport(services, { ...usageOf(request), ...query }),
     'GET /requests': (request, { query }) => listRequests(services, request.scope, query),
     'GET /requests/:request': (request, { params }) => showRequest(services, request.scope, params.request),
+    'GET /runs': (request, { query }) => listOwnRuns(services, request.scope, query),
+    'GET /runs/:run': (request, { params }) => showRun(services, request.scope, params.run),
     async 'GET /models'(request) {
       const dayOf = await modelMeasures(services)
       const models = await offeredModels(services, request.account.row)

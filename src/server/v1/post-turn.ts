@@ -1,6 +1,7 @@
 import { callerProblem } from '../../auth/callers.ts'
 import { type LookedUpAnswer, readIdempotencyKey } from '../../gateway/idempotency.ts'
 import { bytesUntilContent, type TurnEndpoint } from '../../gateway/read-turn.ts'
+import { runRequired, termsByKey } from '../../gateway/runs.ts'
 import type { ClaimRequest } from '../../ledger/state/turns.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import type { Networks } from '../../lib/network.ts'
@@ -46,6 +47,8 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
   const readTerms = ofRun === undefined ? undefined : readRun(String(ofRun))
   if (readTerms?.kind === 'invalid')
     return refuseBeforeAdmission(context, caller, headerProblem('x-millrace-run', readTerms.message))
+  if (readTerms === undefined && job === undefined && caller.run === 'required')
+    return refuseBeforeAdmission(context, caller, runRequired())
   // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named === undefined ? await edge.gateway.earlyRefusal(edge.gateway.services, caller) : undefined
   if (early) {
@@ -130,17 +133,19 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
 async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<void> {
   const { edge, requestId, startedAt, log, trace } = context
   const { gateway, turnCounts } = edge
-  const { caller, slot, terms } = sent
+  const { caller, slot } = sent
   const read = await parseTurn(context, sent)
   if (read.kind === 'refused') return refuseBeforeAdmission(context, caller, read.problem)
+  const terms = sent.terms ?? (caller.run && termsByKey(caller, read.request))
   // A request that is refused above begins no run.
-  const opened = terms && (await gateway.services.runs.open(caller.account, terms, caller.job?.run))
+  const opened = terms && (await gateway.services.runs.open(caller, terms))
   if (opened?.kind === 'refused') return refuseBeforeAdmission(context, caller, opened.problem)
   const run = opened?.run
   const tags = run === undefined ? sent.tags : withRunTag(sent.tags, run.id)
 
   const { request } = read
   const sink = new ClientSink(context, request.delivery)
+  if (run !== undefined) sink.announce({ 'x-millrace-run': run.id })
   const program = request.protocol === 'responses' ? findClientProgram(context.request) : undefined
   if (program === 'codex') await announceCodexLimits(edge, sink, caller)
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)

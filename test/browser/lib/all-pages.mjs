@@ -1,5 +1,5 @@
 /** Every page of `console/routes.tsx`, with the ids of existing rows. */
-export const allPages = ({ request, key, account, team, person }) => [
+export const allPages = ({ request, key, account, team, person, run }) => [
   ...['/sign-in', '/setup', '/setup?code=not-a-code'].map((path) => ({ path, signedOut: true })),
   ...[
     '/',
@@ -10,6 +10,8 @@ export const allPages = ({ request, key, account, team, person }) => [
     '/usage',
     '/requests',
     `/requests/${request}`,
+    '/runs',
+    `/runs/${run}`,
     '/models',
     '/playground',
     '/connect',

@@ -30,16 +30,17 @@ function sameDays(query) {
 
 async function collectIds(send) {
   const json = async (name) => JSON.parse((await send(name, {})).text)
-  const [keys, requests, accounts, plan, teams, members, webhooks, operatorWebhooks] = await Promise.all(
+  const [keys, requests, accounts, plan, teams, members, webhooks, operatorWebhooks, runs] = await Promise.all(
     [
       ...['GET /keys', 'GET /requests', 'GET /operate/accounts', 'GET /plan', 'GET /teams', 'GET /members'],
-      ...['GET /webhooks', 'GET /operate/webhooks'],
+      ...['GET /webhooks', 'GET /operate/webhooks', 'GET /runs'],
     ].map(json),
   )
   return {
     key: keys.items[0].id,
     request: requests.items[0].id,
     account: accounts.items[0].id,
+    run: runs.items[0].id,
     window: plan.windows.find(({ opened }) => opened).id,
     team: teams.items[0].id,
     person: members.items[0].id,

@@ -1,8 +1,8 @@
 /** Sends a streaming chat request. */
-export async function streamChat(origin, key, body = {}) {
+export async function streamChat(origin, key, body = {}, headers = {}) {
   const response = await fetch(`${origin}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model: 'calm', stream: true, messages: [{ role: 'user', content: 'Hello!' }], ...body }),
   })
   const pieces = []

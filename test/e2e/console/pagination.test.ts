@@ -30,7 +30,8 @@ beforeAll(async () => {
   const sendTurn = { amount: '20.00', note: 'for the walk' }
   for (let count = 0; count < ROWS; count++) {
     await account.createKey()
-    expect((await chat(server(), account)).status).toBe(200)
+    const headers = { 'x-millrace-run': `task-${count}` }
+    expect((await chat(server(), account, {}, { headers })).status).toBe(200)
     expect((await chat(server(), { key: builder.key }, { model: 'paid', max_tokens: 5 })).status).toBe(200)
     const { id } = await openAccount(server())
     await signUp(server(), { email: `viewer-${count}@walk.example`, role: 'viewer', account: account.id })

@@ -63,7 +63,16 @@ beforeAll(async () => {
   const { id: third } = await operate('accounts.create', { email: 'third@example.com' })
   await operate('plans.assign', { account: account.id, plan: 'pro' })
   const builder = await account.createKey({ kind: 'builder' })
-  expect((await chat(server(), { key: builder.key }, { model: 'paid', max_tokens: 5 })).status).toBe(200)
+  expect(
+    (
+      await chat(
+        server(),
+        { key: builder.key },
+        { model: 'paid', max_tokens: 5 },
+        { headers: { 'x-millrace-run': 'matrix' } },
+      )
+    ).status,
+  ).toBe(200)
 
   people.set('owner', await signUp(server(), { email: 'owner@example.com', account: account.id }))
   for (const role of ['admin', 'member', 'viewer'] as const)
@@ -118,6 +127,7 @@ async function thingsOf({ id }: TestAccount, owner: ConsolePerson): Promise<Thin
     ...(await storePayment(server(), id)),
     ...(await webhookOf(owner)),
     team: team.id,
+    run: 'matrix',
     conversation: (await owner.call('POST /conversations', { body: { title: 'Mills', content: '{}' } })).id,
   }
 }
@@ -151,6 +161,7 @@ const harmless = (name: RouteName): Things =>
         account: 'acct_none',
         team: 'team_none',
         conversation: 'conv_none',
+        run: 'none',
       }
     : things
 

@@ -17,6 +17,7 @@ export interface Things {
   readonly operatorWebhook: string
   readonly operatorDelivery: string
   readonly team: string
+  readonly run: string
   readonly conversation: string
 }
 
@@ -76,6 +77,8 @@ export const SAMPLES: { readonly [Name in RouteName]: Sample<Name> } = {
   'PATCH /new-key-caps': { body: { day: '9.00' } },
   'GET /teams': {},
   'POST /teams': { body: { name: 'made in the matrix', caps: { day: '5.00' } } },
+  'GET /runs': {},
+  'GET /runs/:run': { params: ({ run }) => ({ run }) },
   'GET /teams/:team': { params: ({ team }) => ({ team }) },
   'PATCH /teams/:team': { params: ({ team }) => ({ team }), body: { name: 'renamed in the matrix' } },
   'POST /teams/:team/raise': { params: ({ team }) => ({ team }), body: { cap: 'day', to: '9.00', until: '1d' } },

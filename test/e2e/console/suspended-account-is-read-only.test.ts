@@ -23,6 +23,7 @@ beforeAll(async () => {
     operatorDelivery: none,
     team: none,
     conversation: none,
+    run: 'none',
   }
   things = { account: none, key: items[0]!.id, ...others, ...hooks }
   await server().operate('accounts.suspend', { account: account.id })

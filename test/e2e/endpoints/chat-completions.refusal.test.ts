@@ -25,6 +25,7 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   person_spend_cap_reached: 'test/e2e/plans/shared-caps.test.ts',
   team_budget_reached: 'test/e2e/plans/shared-caps.test.ts',
   run_budget_exceeded: 'test/e2e/plans/runs.test.ts',
+  run_required: 'test/e2e/plans/key-runs.test.ts',
   quota_reached: 'test/e2e/plans/shared-caps.test.ts',
   quota_in_flight: 'test/e2e/plans/shared-caps.test.ts',
   request_exceeds_allowance: 'test/e2e/plans/allowance-edge.test.ts',

@@ -181,6 +181,17 @@ keyless:
     expect((await account.wallet()).held).toBe(nanoOf('0'))
   })
 
+  it('is enough for a key that requires a run, and comes before a run for each conversation', async () => {
+    for (const run of ['required', { each_conversation: { max: '9.00' } }] as const) {
+      await server().operate('keys.change', { key: keyId, run })
+      const job = await keyOf({ run_id: run === 'required' ? '10' : '11' })
+      const { status, requestId } = await ask(job)
+      expect(status).toBe(200)
+      expect(await tagsOf(requestId, job)).toMatchObject({ run: job.run })
+    }
+    await server().operate('keys.change', { key: keyId, run: null })
+  })
+
   it('accepts no key that was changed, or made for a run that has another meaning now', async () => {
     const { key } = await keyOf({ run_id: '9' })
     const { db, files } = server().app.operations

@@ -41,7 +41,8 @@ export async function live(server: TestServer): Promise<Life> {
   await server.operate('teams.create', { account: planned.id, name: 'Red', caps: { month: '50.00' } })
   await server.operate('keys.raise', { key: capped.id, cap: 'day', to: '3.00', until: '12h' })
   await server.operate('plans.assign', { account: planned.id, plan: 'wide' })
-  const builder = await planned.createKey({ kind: 'builder' })
+  const run = { each_conversation: { max: '5.00' } }
+  const builder = await planned.createKey({ kind: 'builder', run })
   await server.operate('keys.rotate', { key: (await wallet.createKey()).id, grace: '1h' })
   await server.operate('accounts.suspend', { account: (await openAccount(server)).id })
   const poor = await openAccount(server, { credit: '0' })
@@ -107,6 +108,7 @@ async function storeRest({ app }: TestServer): Promise<void> {
         SELECT account, 'job:main:1.1', 5, ?, ?, row, '["branch:main"]' FROM keys WHERE row = ${someKey}`,
       ...[now + DAY_MS, now],
     ),
+    statement(`UPDATE runs SET person = ${person}`),
     statement(`INSERT INTO recovery_codes (person, digest, used_at) VALUES (${person}, 'digest', NULL)`),
     statement(
       `INSERT INTO passkeys (id, person, name, credential, public_key, counter, transports, created_at, last_used_at)

@@ -13,6 +13,7 @@ import type { RateLimits } from '../model/caller.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { inUsd } from '../model/money.ts'
 import { parseRunRule, writeRunRule } from '../model/run.ts'
+import { parseStepDown, writeStepDown } from '../model/step-down.ts'
 import { scrub } from '../telemetry/scrub.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
 import { amountsOf, type CapsView, capsView } from './caps.ts'
@@ -339,7 +340,7 @@ const describe = (term: string, changed: Terms): string => `${term} ${JSON.strin
 
 /** The terms that the key does not have already. */
 function differencesOf(
-  { name, models, limits, caps, addresses, run, expires, disabled }: Terms,
+  { name, models, limits, caps, addresses, run, step_down, expires, disabled }: Terms,
   key: StoredKey,
   stored: CapAmounts,
 ): Terms {
@@ -356,6 +357,7 @@ function differencesOf(
     ...(!isSameModels && { models }),
     ...(!isSameAddresses && { addresses }),
     ...(run !== undefined && writeRunRule(run) !== key.run && { run }),
+    ...(step_down !== undefined && writeStepDown(step_down) !== key.step_down && { step_down }),
     ...(otherLimits.length > 0 && { limits: Object.fromEntries(otherLimits) }),
     ...(otherCaps !== undefined && { caps: otherCaps }),
     ...(!isSameExpiry && { expires }),
@@ -405,6 +407,7 @@ async function entryOf(
       ...{ id: key.id, name: key.name, kind: key.kind },
       ...ownersView(owners.get(key.row)),
       ...{ models: listOf(key.models), addresses: listOf(key.addresses), run: parseRunRule(key.run) },
+      step_down: parseStepDown(key.step_down),
       ...{
         limits: ratesOf(key),
         caps: allCaps(capsView(amountsOf(caps[index]!.own))),

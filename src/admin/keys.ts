@@ -28,6 +28,7 @@ import { type ConfiguredLimits, rateLimitsOfKey } from '../limits/limits.ts'
 import type { Caller, KeyKind, RateLimits } from '../model/caller.ts'
 import { type AccountRow, type KeyId, mintKeyId } from '../model/ids.ts'
 import { parseRunRule, writeRunRule } from '../model/run.ts'
+import { parseStepDown, writeStepDown } from '../model/step-down.ts'
 import { type AnyAccount, type OneAccount, resolveAccount, resolveOpenAccount, walletOf } from './accounts.ts'
 import { amountsOf, capsView, capView, raiseCap, readCaps, resolveMember } from './caps.ts'
 import { done, type OperationRefused, type Outcome, refuseOperation } from './outcome.ts'
@@ -68,6 +69,7 @@ const keyView = (
   caps: capsView(caps),
   addresses: listOf(key.addresses),
   run: parseRunRule(key.run),
+  step_down: parseStepDown(key.step_down),
   expires_at: isoTimeOrNull(key.expires_at),
   created_at: isoTime(key.created_at),
   former: formerOf(key, now),
@@ -245,6 +247,7 @@ async function factsOf(
       caps: views.splice(0, caps[index]!.length),
       addresses: listOf(key.addresses),
       run: parseRunRule(key.run),
+      step_down: parseStepDown(key.step_down),
       person: person === undefined ? null : { id: person.id, email: person.name },
       team: team === undefined ? null : { id: team.id, name: team.name },
       created_at: isoTime(key.created_at),
@@ -527,12 +530,17 @@ const confirmToWiden = refuseOperation(
 export function readTerms(
   { clock, catalog }: AdminServices,
   kind: KeyKind,
-  { name, models, limits, caps = {}, addresses, run, expires }: KeyTerms,
+  { name, models, limits, caps = {}, addresses, run, step_down, expires }: KeyTerms,
 ) {
   const unmatched = unmatchedModels(catalog(), kind, models ?? [])
   if (unmatched.length > 0) {
     const message = `No model for ${kind} keys matches ${unmatched.join(', ')}. See: millrace models`
     return refuseOperation('model_not_found', message, { param: 'models' })
+  }
+  const unknown = step_down && unmatchedModels(catalog(), kind, [step_down.to])[0]
+  if (unknown != null) {
+    const message = `There is no model ${quoted(unknown)} for ${kind} keys to step down to. See: millrace models`
+    return refuseOperation('model_not_found', message, { param: 'step_down' })
   }
   const expiresAt = expires == null ? expires : (parseExpiry(expires, clock.now()) ?? 'unreadable')
   if (expiresAt === 'unreadable') return unreadableMoment(expires ?? '', 'expires')
@@ -544,6 +552,7 @@ export function readTerms(
     ...(limits !== undefined && { limits: limitsColumn(limits) }),
     ...(addresses !== undefined && { addresses: addresses && JSON.stringify([...new Set(addresses)]) }),
     ...(run !== undefined && { run: writeRunRule(run) }),
+    ...(step_down !== undefined && { step_down: writeStepDown(step_down) }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
     ...(Object.keys(amounts.amounts).length > 0 && { caps: amounts.amounts }),
   }

@@ -56,7 +56,7 @@ async function value(name: string, args: object): Promise<Record<string, unknown
 
 const keysOf = async (account: string) => (await value('keys.list', { account })).items as KeyView[]
 
-const EACH = { each_conversation: { max: '0.50', max_requests: 9, ends: '2h' } }
+const EACH = { run: { each_conversation: { max: '0.50' } }, step_down: { to: 'demo', below_percent: 7 } }
 const ANN = `accounts:
   - email: ann@example.com
     plan: pro
@@ -428,13 +428,13 @@ describe('accounts export and import', () => {
       ...{ requests_day: 100, tokens_day: 1_000_000_000_000 },
     }
     const key = { account: 'ann@example.com', kind: 'wallet' }
-    await value('keys.create', { ...key, name: 'all', caps, run: EACH })
+    await value('keys.create', { ...key, name: 'all', caps, ...EACH })
     write(
       `all.${format}`,
       (await run(`accounts export --format ${format}`)).out.replaceAll('example.com', 'example.org'),
     )
     expect((await run(`accounts import -f all.${format} --yes`)).exit).toBe(0)
-    expect((await keysOf('ann@example.org'))[0]).toMatchObject({ caps, run: EACH })
+    expect((await keysOf('ann@example.org'))[0]).toMatchObject({ caps, ...EACH })
     const { id: team } = await value('teams.create', { account: 'ann@example.com', name: 'Research' })
     await value('keys.create', { ...key, name: 'of the team', team, run: 'required' })
     const { out } = await run(`accounts export --format ${format}`)

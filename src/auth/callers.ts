@@ -11,6 +11,7 @@ import type { Caller, RateLimits } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { parseRunRule, type RunRule } from '../model/run.ts'
+import { parseStepDown } from '../model/step-down.ts'
 import { digestKey, isJobKeyOf, KEY_LENGTH_MAX, readJobKey, readKey } from './secrets.ts'
 
 export interface Callers {
@@ -249,6 +250,7 @@ const callerOf = (key: KeyWithAccount, { own, shared }: CapsOfKey): Caller => ({
   caps: [...own, ...shared],
   networks: key.addresses === null ? undefined : createNetworks(JSON.parse(key.addresses) as string[]),
   run: runRuleOf(key),
+  stepDown: parseStepDown(key.step_down) ?? undefined,
   plan:
     key.kind === 'builder' && key.plan !== null ? { id: key.plan, endsAt: key.plan_ends_at ?? undefined } : undefined,
   person: key.person ?? undefined,

@@ -4,6 +4,7 @@ import type { KeyKind } from '../model/caller.ts'
 import type { Effort, ModelTraits, PromptCache } from '../model/effort.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Price, PriceList } from '../model/price.ts'
+import type { StepDown } from '../model/step-down.ts'
 import type { Wire } from '../model/wire.ts'
 
 /** A provider that lanes run on. */
@@ -96,14 +97,6 @@ export interface Model {
   readonly kinds: readonly KeyKind[]
   readonly passFields: readonly string[]
   readonly lanes: readonly Lane[]
-}
-
-/** The cheaper model that is used near a cap. */
-export interface StepDown {
-  /** The id of a model, or of one with its effort. */
-  readonly to: string
-  /** Also where less than this share of a cap, a run or a window is left. 0: only where the money does not cover the request. */
-  readonly belowPercent: number
 }
 
 /** A price from a date on, or until then. */

@@ -2,6 +2,7 @@ import type { ExportedAccount } from '../admin/apply.ts'
 import { csvRow, plainCell } from '../lib/text.ts'
 import { CAP_KINDS, CAP_NAMES } from '../model/allowance.ts'
 import { readRunRuleText, runRuleText } from '../model/run.ts'
+import { readStepDownText, stepDownText } from '../model/step-down.ts'
 
 /** The CSV format of `accounts import` and `accounts export`. */
 
@@ -19,6 +20,7 @@ const ACCOUNT_COLUMNS: readonly string[] = [
     'role',
     'raises',
     'run',
+    'step_down',
   ],
 ]
 
@@ -32,7 +34,7 @@ export function writeAccountCsv({ email, status, plan, plan_until, keys, ...othe
     csvRow([
       ...[...account, ...cells],
       ...CAP_NAMES.map((cap) => caps[cap] ?? 'none'),
-      ...['', '', '', '', '', disabled, role, raisesText(raises), ''],
+      ...['', '', '', '', '', disabled, role, raisesText(raises), '', ''],
     ])
   const rows = [
     ...teams.map((team) => capped(['', '', '', '', team.name, ''], team, String(team.archived))),
@@ -42,14 +44,16 @@ export function writeAccountCsv({ email, status, plan, plan_until, keys, ...othe
   if (keys.length + rows.length === 0)
     return csvRow([...account, ...ACCOUNT_COLUMNS.slice(account.length).map(() => '')])
   const ofKeys = keys
-    .map(({ id, name, kind, person, team, models, limits, caps, addresses, run, expires, disabled, raises }) =>
-      csvRow([
-        ...[...account, name, id, kind, person ?? '', team ?? '', models?.join(' ') ?? 'all'],
-        ...CAP_NAMES.map((cap) => caps[cap] ?? 'none'),
-        ...[limits.requests_per_minute ?? 'none', limits.tokens_per_minute ?? 'none', limits.concurrent ?? 'none'],
-        ...[addresses?.join(' ') ?? 'none', expires ?? 'none', String(disabled), '', raisesText(raises)],
-        run === null ? 'none' : runRuleText(run),
-      ]),
+    .map(
+      ({ id, name, kind, person, team, models, limits, caps, addresses, run, step_down, expires, disabled, raises }) =>
+        csvRow([
+          ...[...account, name, id, kind, person ?? '', team ?? '', models?.join(' ') ?? 'all'],
+          ...CAP_NAMES.map((cap) => caps[cap] ?? 'none'),
+          ...[limits.requests_per_minute ?? 'none', limits.tokens_per_minute ?? 'none', limits.concurrent ?? 'none'],
+          ...[addresses?.join(' ') ?? 'none', expires ?? 'none', String(disabled), '', raisesText(raises)],
+          run === null ? 'none' : runRuleText(run),
+          step_down === null ? 'none' : stepDownText(step_down),
+        ]),
     )
     .join('')
   return ofKeys + rows.join('')
@@ -186,7 +190,7 @@ const numbered = (name: string, text: string | undefined) =>
   )
 
 function keyOf(cells: Cells) {
-  const { models, disabled, expires, addresses, run } = cells
+  const { models, disabled, expires, addresses, run, step_down } = cells
   const limits = {
     ...numbered('requests_per_minute', cells.requests_per_minute),
     ...numbered('tokens_per_minute', cells.tokens_per_minute),
@@ -203,6 +207,7 @@ function keyOf(cells: Cells) {
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(addresses && { addresses: addresses === 'none' ? null : addresses.split(' ') }),
     ...(run && { run: run === 'none' ? null : readRunRuleText(run) }),
+    ...(step_down && { step_down: step_down === 'none' ? null : readStepDownText(step_down) }),
     ...given('expires', expires),
     ...(disabled && { disabled: truth(disabled) }),
     ...raisesOf(cells.raises),

@@ -53,16 +53,18 @@ it('changes the named terms', async () => {
   expect(asked[1]?.args).toEqual({ key: 'key_1', models: ['a', 'b*'], limits: { tokens_per_minute: 9 } })
   await run('keys change key_1 --run required')
   await run('keys change key_1 --run none')
+  await run('keys change key_1 --step-down fast-coder')
   await run('keys change key_1 --run max=0.50;ends=2h')
   expect(asked.slice(2).map(({ args }) => args)).toEqual([
     ...[
       { key: 'key_1', run: 'required' },
       { key: 'key_1', run: null },
+      { key: 'key_1', step_down: { to: 'fast-coder', below_percent: 0 } },
     ],
     { key: 'key_1', run: { each_conversation: { max: '0.50', ends: '2h' } } },
   ])
   for (const line of ['keys change key_1', 'keys change key_1 --concurrent 0']) expect(await run(line)).toBe(2)
-  expect(asked).toHaveLength(5)
+  expect(asked).toHaveLength(6)
 })
 
 it('sets spend caps, and removes them with none', async () => {

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { OperationArgs } from '../admin/operations.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { readRunRuleText, runRuleText } from '../model/run.ts'
+import { readStepDownText, stepDownText } from '../model/step-down.ts'
 import { EXIT } from './cli-services.ts'
 import {
   type CommandContext,
@@ -56,6 +57,7 @@ function addQueries(keys: Command, context: CommandContext): void {
           ['models', shown.models?.join(',') ?? 'all'],
           ['addresses', shown.addresses?.join(', ') ?? 'any'],
           ['run', shown.run && runRuleText(shown.run)],
+          ['steps down to', shown.step_down && stepDownText(shown.step_down)],
           ['expires', shown.expires_at ?? 'never'],
           ['created', shown.created_at],
         ])
@@ -122,9 +124,12 @@ interface TermOptions {
   readonly concurrent?: number | 'none'
   readonly addresses?: string
   readonly run?: string
+  readonly stepDown?: string
 }
 
 const RUN_RULE = 'required: each request names a run; or the budget of each conversation, e.g. "max=0.50; ends=2h"'
+
+const STEP_DOWN = 'the cheaper model near a cap, with a share that is left or without, e.g. "fast-coder 10%"'
 
 type CreateOptions = TermOptions & Pick<OperationArgs<'keys.create'>, 'account' | 'kind' | 'name' | 'person' | 'team'>
 
@@ -150,6 +155,7 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option('--concurrent <n>', 'concurrent requests', parseCount)
     .option('--addresses <list>', 'the only client addresses: IPs or networks (10.0.0.0/8), separated by commas')
     .option('--run <rule>', RUN_RULE)
+    .option('--step-down <model>', STEP_DOWN)
     .action(({ account, kind, name, person, team, ...options }: CreateOptions) => {
       const owners = { ...(person !== undefined && { person }), ...(team !== undefined && { team }) }
       return context.operate('keys.create', { account, kind, name, ...owners, ...termsOf(options) }, (key) => ({
@@ -201,6 +207,7 @@ function addChanges(keys: Command, context: CommandContext): void {
       'the only client addresses: IPs or networks (10.0.0.0/8), separated by commas; or any',
     )
     .option('--run <rule>', `${RUN_RULE}; or none`)
+    .option('--step-down <model>', `${STEP_DOWN}; or none`)
     .action((key: string, { name, ...options }: TermOptions) => {
       const terms = { ...(name !== undefined && { name }), ...termsOf(options) }
       if (Object.keys(terms).length === 0) {
@@ -230,7 +237,18 @@ type Terms = Omit<OperationArgs<'keys.change'>, 'key' | 'name'>
 
 /** Only the given terms. */
 function termsOf(options: Omit<TermOptions, 'name'>): Terms {
-  const { models, addresses, run, expires, capDay, capMonth, requestsPerMinute, tokensPerMinute, concurrent } = options
+  const {
+    models,
+    addresses,
+    run,
+    stepDown,
+    expires,
+    capDay,
+    capMonth,
+    requestsPerMinute,
+    tokensPerMinute,
+    concurrent,
+  } = options
   const caps = capsOf(capDay, capMonth)
   const limits = {
     ...(requestsPerMinute !== undefined && { requests_per_minute: nullIf(requestsPerMinute, 'none') }),
@@ -241,6 +259,7 @@ function termsOf(options: Omit<TermOptions, 'name'>): Terms {
     ...(models !== undefined && { models: models === 'all' ? null : parseList(models) }),
     ...(addresses !== undefined && { addresses: addresses === 'any' ? null : parseList(addresses) }),
     ...(run !== undefined && { run: run === 'none' ? null : readRunRuleText(run) }),
+    ...(stepDown !== undefined && { step_down: stepDown === 'none' ? null : readStepDownText(stepDown) }),
     ...(expires !== undefined && { expires: nullIf(expires, 'never') }),
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(Object.keys(limits).length > 0 && { limits }),

@@ -236,7 +236,7 @@ const resolveModel = (model: ParsedModel): ModelDefinition => ({
   maxOutputTokens: model.max_output_tokens,
   bytesPerToken: model.bytes_per_token,
   choicesMax: model.choices_max,
-  ...(model.step_down && { stepDown: { to: model.step_down.to, belowPercent: model.step_down.below_percent } }),
+  ...(model.step_down && { stepDown: model.step_down }),
   price: model.price === undefined ? undefined : resolvePrice(model.price),
   kinds: model.kinds,
   passFields: model.pass_fields,

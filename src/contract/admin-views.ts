@@ -28,6 +28,7 @@ export const apiKey = z.strictObject({
   caps: setCaps,
   addresses: owner.keyItem.shape.addresses,
   run: owner.keyItem.shape.run,
+  step_down: owner.keyItem.shape.step_down,
   expires_at: timeOrNull,
   created_at: time,
   former: owner.keyItem.shape.former,

@@ -62,6 +62,8 @@ const runRule = z.union(
   { error: 'must be required, or each_conversation with max, max_requests, max_tokens or ends, such as max 0.50' },
 )
 
+const stepDown = z.strictObject({ to: line(250), below_percent: z.int().min(0).max(100).default(0) })
+
 export const keyItem = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -84,6 +86,8 @@ export const keyItem = z.strictObject({
   addresses: z.array(z.string()).nullable(),
   /** Whether its requests need a run, or which budget each conversation gets by itself; null: neither. */
   run: runRule.nullable(),
+  /** The cheaper model that it uses near a cap; null: that of the model which is asked for, if it has one. */
+  step_down: stepDown.nullable(),
   /** Of its person and its team, which their other keys share. */
   shared: z.array(capStatus),
   /** Whose key it is, for life. */
@@ -112,6 +116,8 @@ const keyTerms = z.strictObject({
   addresses: z.array(network).min(1).max(32).nullable().optional(),
   /** `required`, or the budget that each conversation gets by itself; null: neither. */
   run: runRule.nullable().optional(),
+  /** A cheaper model near a cap; null: that of the model which is asked for, if it has one. */
+  step_down: stepDown.nullable().optional(),
   /** Null: never. */
   expires: moment.nullable().optional(),
 })

@@ -150,7 +150,9 @@ export const listKeyOwners = (db: LedgerDb, account: number) =>
 
 /** `disabled_at: null` enables a key again; a revocation is final. */
 export interface KeyChange
-  extends Partial<Pick<StoredKey, 'name' | 'models' | 'expires_at' | 'disabled_at' | 'addresses' | 'run'>> {
+  extends Partial<
+    Pick<StoredKey, 'name' | 'models' | 'expires_at' | 'disabled_at' | 'addresses' | 'run' | 'step_down'>
+  > {
   /** Entries of RateLimits: null removes a limit, and absent ones stay. */
   readonly limits?: Readonly<Record<string, number | null>>
   readonly caps?: CapAmounts
@@ -302,7 +304,7 @@ const SHOWN = [
     'cap_day_nano',
     'cap_month_nano',
   ] as const),
-  ...(['person', 'team', 'addresses', 'run'] as const),
+  ...(['person', 'team', 'addresses', 'run', 'step_down'] as const),
   ...(['created_at', 'expires_at', 'disabled_at', 'revoked_at', 'former_shown', 'former_until'] as const),
 ] satisfies (keyof StoredKey)[]
 

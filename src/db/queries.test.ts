@@ -129,7 +129,15 @@ describe('keys', () => {
     const never = { former_digest: null, former_shown: null, former_until: null, playground: 0 }
     const stored = {
       ...{ ...key, ...never, row: 1, disabled_at: null, revoked_at: null },
-      ...{ cap_day_nano: null, cap_month_nano: null, person: null, team: null, addresses: null, run: null },
+      ...{
+        cap_day_nano: null,
+        cap_month_nano: null,
+        person: null,
+        team: null,
+        addresses: null,
+        run: null,
+        step_down: null,
+      },
     }
     const subscribed = { plan: null, plan_ends_at: null, person_disabled_at: null, person_role: null }
     expect(await findKeyByDigest(db, digest)).toEqual({

@@ -59,6 +59,8 @@ export interface LedgerTables extends PeopleTables {
     addresses: Generated<string | null>
     /** JSON of RunRule, or null: a request needs no run. */
     run: Generated<string | null>
+    /** JSON of StepDown, or null: its models decide. */
+    step_down: Generated<string | null>
   }
   /** Teams of an account, each with a budget inside its wallet or plan. */
   teams: {

@@ -53,7 +53,7 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
       return refuseTurn(services, input, undefined, runRequired())
     const planned = await planTurn(services, input, checked.caller)
     if (planned.kind === 'refused') return refuseTurn(services, input, planned.model, planned.problem)
-    const { stepDown } = planned.turn.entry.model
+    const stepDown = checked.caller.stepDown ?? planned.turn.entry.model.stepDown
     const { turn, admission } =
       stepDown === undefined
         ? { turn: planned.turn, admission: await ledger.admit(planned.turn.admitRequest, check) }

@@ -1,7 +1,8 @@
-import type { CatalogEntry, StepDown } from '../catalog/catalog.ts'
+import type { CatalogEntry } from '../catalog/catalog.ts'
 import type { Admission, CallerCheck } from '../ledger/ledger.ts'
 import type { AdmitRequest } from '../ledger/state/turns.ts'
 import type { Caller } from '../model/caller.ts'
+import type { StepDown } from '../model/step-down.ts'
 import { withStepTag } from '../model/tags.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { planTurn } from './plan-turn.ts'
@@ -29,7 +30,7 @@ export async function admitOrStepDown(
 ): Promise<{ readonly turn: PlannedTurn; readonly admission: Admission }> {
   const { ledger } = services
   const whole = ofWholeAnswer(turn.admitRequest)
-  const isNear = stepDown.belowPercent > 0 && (await isNearCap(services, turn.admitRequest, stepDown.belowPercent))
+  const isNear = stepDown.below_percent > 0 && (await isNearCap(services, turn.admitRequest, stepDown.below_percent))
   const first = isNear ? undefined : await ledger.admit(whole, check)
   if (first?.kind === 'admitted') return { turn, admission: first }
   if (first === undefined || SHORT.includes(first.refusal.kind)) {
@@ -71,8 +72,9 @@ async function planLower(
   { to }: StepDown,
 ): Promise<PlannedTurn | undefined> {
   const entry = services.catalog.entries.get(to)
-  if (entry === undefined) return undefined
   const { request } = input
+  // The key names one model for all that it calls.
+  if (entry === undefined || to === request.model) return undefined
   const tags = withStepTag(input.tags, request.model)
   const planned = await planTurn(services, { ...input, request: requestFor(entry, request), tags }, caller)
   return planned.kind === 'planned' ? planned.turn : undefined

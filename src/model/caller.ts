@@ -2,6 +2,7 @@ import type { Networks } from '../lib/network.ts'
 import type { Allowance } from './allowance.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from './ids.ts'
 import type { RunRule } from './run.ts'
+import type { StepDown } from './step-down.ts'
 
 /** A wallet key draws on the prepaid balance, a builder key on the subscription's allowance: never on both. */
 export type KeyKind = 'wallet' | 'builder'
@@ -27,6 +28,8 @@ export interface Caller {
   readonly networks: Networks | undefined
   /** Whether its requests need a run, or which budget each conversation gets. */
   readonly run: RunRule | undefined
+  /** Its cheaper model near a cap; undefined: that of the model which is asked for. */
+  readonly stepDown: StepDown | undefined
   /** The running subscription that a builder key draws on. */
   readonly plan: CallerPlan | undefined
   /** The row of the person that the key belongs to. */

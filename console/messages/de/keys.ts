@@ -94,6 +94,8 @@ export const keys: Catalogue['keys'] = {
   runWrong: 'Gib einen Betrag über null und höchstens 1.000.000 ein.',
   runRequests: (count) => `${count} Anfragen`,
   runTokens: (count) => `${count} Tokens`,
+  stepDown: 'Günstigeres Modell nah an einem Limit',
+  stepDownBelow: (percent) => `unter ${percent} %`,
   expiry: 'Ablauf',
   expiries: {
     keep: 'Unverändert',

@@ -91,6 +91,8 @@ export const keys = {
   runWrong: 'Enter an amount above zero and at most 1,000,000.',
   runRequests: (count: string) => `${count} requests`,
   runTokens: (count: string) => `${count} tokens`,
+  stepDown: 'Cheaper model near a cap',
+  stepDownBelow: (percent: string) => `below ${percent} %`,
   expiry: 'Expiry',
   expiries: {
     keep: 'No change',

@@ -201,7 +201,7 @@ function ConversationBounds({ budget: { max, max_requests, max_tokens, ends } }:
 function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
   const { keys } = useMessages()
   const formats = useFormats()
-  const { id, models, limits, addresses, run, created_at, expires_at, last_used_at, former } = keyItem
+  const { id, models, limits, addresses, run, step_down, created_at, expires_at, last_used_at, former } = keyItem
   return (
     <Panel title={keys.terms}>
       <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2 lg:grid-cols-3">
@@ -228,6 +228,12 @@ function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
         {run !== null && (
           <Term name={keys.runs}>
             {run === 'required' ? keys.runRules.required : <ConversationBounds budget={run.each_conversation} />}
+          </Term>
+        )}
+        {step_down !== null && (
+          <Term name={keys.stepDown}>
+            <code className="break-all">{step_down.to}</code>
+            {step_down.below_percent > 0 && ` ${keys.stepDownBelow(String(step_down.below_percent))}`}
           </Term>
         )}
         {former !== null && (

@@ -6,7 +6,7 @@ const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurre
 const keyNamed = (name: string, more: Partial<ListedKey> = {}): ListedKey => ({
   ...{ id: `key_${name}`, name, kind: 'wallet', shown: 'mr_wallet_Ab12...Yz89', state: 'active', playground: false },
   ...{ models: null, limits: NO_LIMITS, caps: [], addresses: null, created_at: '2026-11-01T00:00:00.000Z' },
-  ...{ person: null, team: null, run: null },
+  ...{ person: null, team: null, run: null, step_down: null },
   ...{ last_used_at: null, expires_at: null, former: null },
   ...more,
 })

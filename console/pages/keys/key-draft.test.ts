@@ -22,6 +22,7 @@ const KEY: OwnKey = {
   ...{ created_at: '2026-11-01T00:00:00Z', last_used_at: null, expires_at: '2027-01-31T00:00:00Z', former: null },
   addresses: ['10.0.0.0/8'],
   run: null,
+  step_down: null,
 }
 const changed = (draft: Partial<KeyDraft>) => changesOf(KEY, readDraft({ ...draftOf(KEY), ...draft }, 'UTC', NOW).terms)
 

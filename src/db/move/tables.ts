@@ -71,7 +71,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   tableOf('ledger', 'keys', 'row', {
     number:
       'row account expires_at disabled_at revoked_at created_at cap_day_nano cap_month_nano former_until playground person team',
-    text: 'id kind name shown models limits former_shown addresses run',
+    text: 'id kind name shown models limits former_shown addresses run step_down',
     bytes: 'digest former_digest',
   }),
   tableOf('ledger', 'runs', 'row', {

@@ -486,6 +486,7 @@ CREATE INDEX counters_of_runs_by_end ON spend_counters (period_end) WHERE subjec
 
 export const WHOSE_RUNS = `
 ALTER TABLE keys ADD COLUMN run text;
+ALTER TABLE keys ADD COLUMN step_down text;
 ALTER TABLE runs ADD COLUMN person bigint;
 CREATE INDEX runs_of_account ON runs (account, row);
 CREATE INDEX runs_of_person ON runs (person, row) WHERE person IS NOT NULL;

@@ -85,6 +85,28 @@ describe('a model with a cheaper one to step down to', () => {
     expect(nanoOf(used.cost)).toBeLessThanOrEqual(nanoOf('0.50'))
   })
 
+  it('is that of the key before that of the model, and any model of the key has it', async () => {
+    const account = await openAccount(server(), { credit: '0.06' })
+    const key = await account.createKey({ step_down: { to: 'mute', below_percent: 0 } })
+    for (const model of ['grand', 'paid']) {
+      const answer = await ask(key, { model })
+      expect([answer.status, answer.json.model, stepOf(answer)]).toEqual([200, 'mute', model])
+    }
+    expect((await ask(key, { model: 'mute' })).json.model).toBe('mute')
+    expectProblem(await ask(account, { model: 'paid' }), 'insufficient_balance')
+    await server().operate('keys.change', { key: key.id, step_down: null })
+    expectProblem(await ask(key, { model: 'paid' }), 'insufficient_balance')
+    expect((await ask(key, {})).json.model).toBe('petite')
+    // A day's cap of the key, with a share.
+    await account.credit('1.00')
+    const capped = await account.createKey({ caps: { day: '0.03' }, step_down: { to: 'petite', below_percent: 50 } })
+    const served = []
+    for (let turn = 0; turn < 4; turn++) served.push((await ask(capped, { max_tokens: 10 })).json.model)
+    expect(served).toEqual(['grand', 'grand', 'petite', 'petite'])
+    const unknown = { step_down: { to: 'nowhere', below_percent: 0 } }
+    await expect(account.createKey(unknown)).rejects.toThrow(/no model "nowhere" for wallet keys to step down to/)
+  })
+
   it('is kept where the key may not call the cheaper one', async () => {
     const account = await openAccount(server(), { credit: '0.05' })
     const narrow = await account.createKey({ models: ['grand'] })

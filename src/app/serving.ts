@@ -10,6 +10,7 @@ import { lastUsedOf } from '../db/content/usage-totals.ts'
 import { createDrains } from '../gateway/cancellation.ts'
 import { createRequestDigests, lookUpAnswer } from '../gateway/idempotency.ts'
 import { readTurn } from '../gateway/read-turn.ts'
+import { createRunningResponses } from '../gateway/running-responses.ts'
 import { createRuns } from '../gateway/runs.ts'
 import { type CallSealMemory, createCacheSalts, createCallSealMemory, shareCallSeals } from '../gateway/seals.ts'
 import { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
@@ -177,6 +178,8 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
     stateMs: config.retention.stateMs,
     answerBytesMax: KEPT_ANSWER_BYTES_MAX,
     drains: createDrains({ nowMicros }),
+    running: createRunningResponses({ responses }),
+    live: new Map(),
     sticky: createStickyLanes({ nowMicros }),
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros }),

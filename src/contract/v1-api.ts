@@ -135,9 +135,13 @@ export const V1_API: Readonly<Record<string, V1Route>> = {
     ...{ fields: 'responses', required: ['model'], answer: compacted },
   },
   'GET /v1/responses/{id}': {
-    summary: 'Get a stored response, as JSON or as the events of its stream',
+    summary: 'Get a stored response, as JSON or as the events of its stream, also while it runs',
     query: z.strictObject({ stream: z.enum(['true', 'false']).optional(), starting_after: z.string().optional() }),
     ...{ answer: response, streams: true },
+  },
+  'POST /v1/responses/{id}/cancel': {
+    summary: 'Cancel a response that runs in the background',
+    answer: response,
   },
   'DELETE /v1/responses/{id}': {
     summary: 'Delete a stored response',

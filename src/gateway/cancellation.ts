@@ -77,6 +77,14 @@ export class Cancellation implements StopSignal {
     this.stop()
   }
 
+  /** The client has cancelled a turn in the background. It pays as after a disconnect. */
+  cancel(): void {
+    this.abortReason ??= 'client-gone'
+    if (this.answerIsComplete) return
+    this.disconnectedEarly = true
+    this.stop()
+  }
+
   stop(): void {
     if (this.stopped) return
     this.stopped = true

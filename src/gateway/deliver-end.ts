@@ -3,7 +3,7 @@ import { assertNever } from '../lib/types.ts'
 import type { Ending, Owed, SettledCharge } from '../model/ending.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/price.ts'
-import { internalError, type Problem, type ProblemCode, retryableProblem } from '../model/problem.ts'
+import { internalError, type Problem, type ProblemCode, problem, retryableProblem } from '../model/problem.ts'
 import type { LaneWork } from '../telemetry/metrics.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { EstimateMisses } from './ending.ts'
@@ -30,7 +30,7 @@ export function deliverEnd(
   const { sink } = turn
   switch (result.kind) {
     case 'finished':
-      if (result.disconnectedEarly) return undefined
+      if (result.disconnectedEarly) return endCancelled(turn)
       if (settled.kind === 'settled' && owed) {
         sink.end(keptFrames ? keptFrames.encode(settled) : encodeEnd(turn, result, owed, settled))
         return undefined
@@ -46,7 +46,7 @@ export function deliverEnd(
     case 'withheld':
       return deliverProblem(turn, result.problem)
     case 'stopped': {
-      if (result.reason === 'client-gone') return undefined
+      if (result.reason === 'client-gone') return endCancelled(turn)
       const first = owed ? 'The input and the output so far are charged' : undefined
       const [code, message] = ABORT_PROBLEMS[result.reason]
       return deliverProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
@@ -54,6 +54,13 @@ export function deliverEnd(
     default:
       return assertNever(result)
   }
+}
+
+/** The client has disconnected, or has cancelled the turn and may still read its stream. */
+function endCancelled(turn: Pick<Turn, 'sink' | 'encoder'>): undefined {
+  const message = 'The response was cancelled. What was produced until then is charged.'
+  if (!turn.sink.disconnected && turn.sink.phase !== 'quiet')
+    deliverProblem(turn, problem('response_cancelled', message))
 }
 
 const ABORT_PROBLEMS = {

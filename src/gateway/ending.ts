@@ -137,7 +137,8 @@ export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstima
     inputEstimate,
     cachedEstimate,
     outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
-    headSent: sink.phase !== 'quiet',
+    // Of a JSON answer in the background the client has seen nothing.
+    headSent: sink.phase !== 'quiet' && request.delivery === 'stream',
   }
   const { outcome, owed } = decideOwed(run, bounds)
   const leftItsLane = owed !== undefined && previousOrigin !== undefined && lane?.origin !== previousOrigin

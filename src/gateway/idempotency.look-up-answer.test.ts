@@ -36,8 +36,8 @@ async function openScene(over: { gateOpen?: boolean; durable?: 'lost'; answer?: 
   } as unknown as IdempotencyServices['answers']
   const limits = { key: {}, account: {}, accountModel: {}, model: {} }
   const responses = { sent: async () => undefined }
-  const deps = { ledger, answers, responses, digests, limits, keptMs: 1, budget: scene.budget }
-  const call = { caller, method: 'POST', path: '/v1/chat/completions' }
+  const deps = { ledger, answers, responses, digests, limits, keptMs: 1, budget: scene.budget, live: new Map() }
+  const call = { caller, method: 'POST', path: '/v1/chat/completions', attaches: false, isGone: () => false }
   return { scene, found: await lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY }) }
 }
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { setImmediate as immediate } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -10,7 +10,7 @@ import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/l
 import type { Caller } from '../model/caller.ts'
 import type { AccountId, KeyRow, RequestId } from '../model/ids.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
-import { CONTENT_TYPES } from './keep-answer.ts'
+import { CONTENT_TYPES, type Follower, type LiveAnswers } from './keep-answer.ts'
 import { claimProblem, ledgerUnavailable, notReplayableProblem, rateLimitProblem } from './refusals.ts'
 
 /** A received request with an idempotency key. */
@@ -20,9 +20,14 @@ export interface KeyedCall {
   readonly path: string
   readonly idempotencyKey: string
   readonly body: Buffer
+  /** Where the first request still runs, the client wants to wait for its answer instead of a 409. */
+  readonly attaches: boolean
+  /** Whether the client is still there. */
+  readonly isGone: () => boolean
 }
 
 export interface IdempotencyServices {
+  readonly live: LiveAnswers
   readonly ledger: Ledger
   readonly answers: Pick<KeptAnswers, 'find'>
   readonly responses: Pick<StoredResponses, 'sent'>
@@ -46,6 +51,13 @@ export type LookedUpAnswer =
         readonly body: Buffer
         readonly headers: Readonly<Record<string, string>>
       }
+    /** The first request streams its answer at this moment, here. */
+    | {
+        readonly kind: 'live'
+        readonly original: RequestId
+        readonly answer: Follower
+        readonly headers: Readonly<Record<string, string>>
+      }
     | {
         readonly kind: 'refused'
         readonly problem: Problem
@@ -55,11 +67,29 @@ export type LookedUpAnswer =
       }
   ) & { release(): void }
 
+/** The wait of a client that attaches to an answer of another node, or to JSON: most clients and proxies give up after a minute. */
+const LOOKS_MAX = 110
+const LOOK_AGAIN_MS = 500
+
 /** Before the body is parsed: whether this request is the first with its key, or what became of the first. */
 export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCall): Promise<LookedUpAnswer> {
-  const { digests, ledger, limits, keptMs, budget } = services
+  const fingerprint = await services.digests.fingerprintOf(call.body)
+  for (let looks = 1; ; looks++) {
+    const found = await lookUpOnce(services, call, fingerprint)
+    const isRunning = found.kind === 'refused' && found.problem.code === 'idempotency_in_progress'
+    if (!isRunning || !call.attaches || looks === LOOKS_MAX || call.isGone()) return found
+    found.release()
+    await sleep(LOOK_AGAIN_MS)
+  }
+}
+
+async function lookUpOnce(
+  services: IdempotencyServices,
+  call: KeyedCall,
+  fingerprint: string,
+): Promise<LookedUpAnswer> {
+  const { digests, ledger, limits, keptMs, budget, live } = services
   const { caller } = call
-  const fingerprint = await digests.fingerprintOf(call.body)
   // Nothing may wait between this check and the lookup: the ledger could be read back meanwhile.
   if (!ledger.gate.open) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
   const { method, path, idempotencyKey } = call
@@ -69,7 +99,8 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
     return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + keptMs }, release }
   }
   const sameBody = claim.fingerprint === fingerprint
-  if (!sameBody || claim.state !== 'kept')
+  const running = sameBody && call.attaches && claim.state === 'running' ? live.get(scope) : undefined
+  if (running === undefined && (!sameBody || claim.state !== 'kept'))
     return { kind: 'refused', problem: claimProblem({ claim, sameBody }), release }
   // Send nothing before the claim is durable.
   if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), release }
@@ -80,6 +111,14 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   if (counted.kind === 'refused')
     return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release }
   const { requestId } = claim
+  if (running !== undefined) {
+    const answer = running.follow()
+    const leave = () => {
+      answer.leave()
+      release()
+    }
+    return { kind: 'live', original: requestId, answer, headers, release: leave }
+  }
   let taken = 0
   const releaseAll = () => {
     budget.give(taken)

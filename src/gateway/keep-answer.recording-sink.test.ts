@@ -14,6 +14,9 @@ class ClosedSink implements Sink {
   get disconnected(): boolean {
     return this.#emitted.length > 100
   }
+  get isRead(): boolean {
+    return !this.disconnected
+  }
   get emitted(): readonly unknown[] {
     return this.#emitted
   }
@@ -25,6 +28,9 @@ class ClosedSink implements Sink {
   }
   write(bytes: Buffer): undefined {
     this.#emitted.push(`write ${bytes}`)
+  }
+  accept(bytes: Buffer): void {
+    this.#emitted.push(`accept ${bytes}`)
   }
   end(bytes: Buffer): void {
     this.#emitted.push(`end ${bytes}`)
@@ -43,7 +49,7 @@ class ClosedSink implements Sink {
 function openSinks() {
   const sink = new ClosedSink()
   const recording = createRecording({ answerBytesMax: 1000, budget: createByteBudget(1_000_000) })
-  return { sink, recording, recorded: new RecordingSink(sink, recording) }
+  return { sink, recording, recorded: new RecordingSink(sink, recording, false) }
 }
 
 test('everything that is said through a recording reaches the sink behind it', () => {

@@ -16,9 +16,9 @@ describe('a recording', () => {
     recording.close(Buffer.from('the end'))
     expect(recording.whole()?.equals(Buffer.concat([before, Buffer.from('the end')]))).toBe(true)
     expect(budget.taken).toBeGreaterThanOrEqual(before.length)
-    recording.drop()
+    recording.release()
     expect([budget.taken, recording.whole()]).toEqual([0, undefined])
-    recording.drop()
+    recording.release()
     expect(budget.taken).toBe(0)
   })
 
@@ -49,9 +49,9 @@ describe('a recording', () => {
 
   it('objects to an ending that is another one', () => {
     const { recording } = open()
-    recording.check(Buffer.from('nothing was promised yet'))
+    recording.end(Buffer.from('nothing was promised yet'))
     recording.close(Buffer.from('one'))
-    recording.check(Buffer.from('one'))
-    expect(() => recording.check(Buffer.from('two'))).toThrow(/other bytes/)
+    recording.end(Buffer.from('one'))
+    expect(() => recording.end(Buffer.from('two'))).toThrow(/other bytes/)
   })
 })

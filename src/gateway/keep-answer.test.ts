@@ -52,7 +52,7 @@ function slowlyBegun(asked: Partial<ResponsesRequest> = {}) {
 }
 
 it.each([
-  ['finish', (stored) => stored.keep(settlement(1n))],
+  ['finish', (stored) => stored.keep(settlement(1n), false)],
   ['failed', (stored) => stored.end('upstream_failed')],
   ['cancelled', (stored) => stored.end('client_gone')],
   ['forget', (stored) => stored.forget()],
@@ -76,6 +76,6 @@ it('the first word of a stream waits for its row; what is told when it is whole 
   expect(goesOn.stored.begun).toBe(undefined)
   expect(slowlyBegun({ compacts: 'by-trigger' }).stored.begun).toBe(undefined)
   goesOn.begin()
-  await goesOn.stored.keep(settlement(1n))
+  await goesOn.stored.keep(settlement(1n), false)
   expect(goesOn.written).toEqual(['begin', 'finish'])
 })

@@ -8,17 +8,27 @@ import { type Ending, type TurnOutcome, writeEnding } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
+import type { RunningResponses, Watch } from './running-responses.ts'
 import type { Sink, SinkPhase, TurnEncoder, TurnInput } from './turn-input.ts'
 
 export interface KeepServices extends RecordingBounds, StoreServices {
   readonly answers: Pick<KeptAnswers, 'keep' | 'forget'>
+  readonly live: LiveAnswers
 }
+
+/** The streams that run here with an idempotency key, by the scope of its claim: a repeated request may attach to one. */
+export type LiveAnswers = Map<string, Recording>
 
 /** The last bytes of the answer, as they will be sent. */
 interface FramesToKeep {
   encode(): Buffer
   /** They have to be encoded again. */
   forget(): void
+}
+
+interface TurnOfAnswer {
+  readonly onFollowed: () => void
+  readonly cancel: (() => void) | undefined
 }
 
 type KeptTurn = Pick<TurnInput, 'requestId' | 'caller' | 'request' | 'sink' | 'claim'>
@@ -36,6 +46,8 @@ export class AnswerKeeper {
   readonly #recording: Recording | undefined
   readonly #stored: StoredResponse | undefined
   #kept: StoredAnswer = 'not-stored'
+  #watch: Watch | undefined
+  readonly #live: LiveAnswers
   /** The turn writes here, so that the answer is recorded. */
   readonly sink: Sink
 
@@ -58,7 +70,11 @@ export class AnswerKeeper {
         encoder,
         recording,
       })
-    this.sink = recording === undefined ? turn.sink : new RecordingSink(turn.sink, recording)
+    this.#live = services.live
+    if (recording !== undefined && claim !== undefined && request.delivery === 'stream')
+      services.live.set(claim.scope, recording)
+    this.sink =
+      recording === undefined ? turn.sink : new RecordingSink(turn.sink, recording, this.#stored !== undefined)
   }
 
   /** Whether the row is there that the first content waits for; undefined if it waits for none. */
@@ -72,12 +88,13 @@ export class AnswerKeeper {
    */
   async keep(ending: Ending, finalFrames: FramesToKeep): Promise<Ending> {
     const stored = this.#stored
+    this.#watch?.stop()
     const isStream = this.#turn.request.delivery === 'stream'
     if (isStream) this.#recording?.close(finalFrames.encode())
     // The encoder has the response once its end is encoded.
     else finalFrames.encode()
     // In this order: a repetition gets the id of the response, which must exist by then.
-    this.#kept = (await stored?.keep(ending)) ?? 'not-stored'
+    this.#kept = (await stored?.keep(ending, this.#watch?.hasEvents === true)) ?? 'not-stored'
     if (!isStream) {
       // A JSON answer that could not be stored can still say so.
       if (stored && this.#kept === 'not-stored' && this.#encoder.protocol === 'responses') {
@@ -110,9 +127,26 @@ export class AnswerKeeper {
     if (this.#kept === 'not-stored') await this.#stored?.end(outcome)
   }
 
+  /**
+   * From here to its end the events of a stored stream are stored as they come. `cancel` stops a turn in the background, and `onFollowed`
+   * marks what another client gets that attaches.
+   */
+  watch(running: RunningResponses, { onFollowed, cancel }: TurnOfAnswer): void {
+    this.#recording?.onFollowed(onFollowed)
+    const { delivery } = this.#turn.request
+    const stored = this.#stored
+    const framesAfter = delivery === 'stream' ? this.#recording?.framesAfter : undefined
+    if (stored === undefined || (framesAfter === undefined && cancel === undefined)) return
+    const { id, account, isThere: begun } = stored
+    this.#watch = running.watch({ id, account, begun, framesAfter, cancel })
+  }
+
   /** Gives back the memory of the recording. */
   release(): void {
-    this.#recording?.drop()
+    this.#watch?.stop()
+    const { claim } = this.#turn
+    if (claim !== undefined && this.#live.get(claim.scope) === this.#recording) this.#live.delete(claim.scope)
+    this.#recording?.release()
   }
 }
 
@@ -163,7 +197,7 @@ export function createStoredResponse(
   /** Its items are inserted when it is fetched. */
   const object = (status: ResponseStatus) => Buffer.from(`{${shows}${encoder.withoutItems(status).slice(1)}`)
   // A JSON answer that continues another response keeps that one alive from here on.
-  const isBegun = isStream || request.previousResponseId !== undefined
+  const isBegun = isStream || request.inBackground || request.previousResponseId !== undefined
   const begun = isBegun ? responses.begin({ ...head, object: object('in_progress') }) : Promise.resolve(true)
   // Every method awaits `begun` first: no later write may overtake the first row.
   const forget = async (): Promise<void> => {
@@ -171,12 +205,16 @@ export function createStoredResponse(
     await responses.forget(responseId, caller.accountId)
   }
   return {
-    /** Whether its row is there, which the first content of a stream waits for. JSON and compaction wait for nothing. */
-    begun: isStream && request.compacts === undefined ? begun : undefined,
+    ...{ id: responseId, account: caller.accountId, isThere: begun },
+    /**
+     * Whether its row is there, which the first content of a stream waits for, and the answer of a turn in the background. JSON and compaction
+     * wait for nothing.
+     */
+    begun: request.inBackground || (isStream && request.compacts === undefined) ? begun : undefined,
     /** Removes the response. */
     forget,
     /** Stores the complete answer before its charge. */
-    async keep(ending: Ending): Promise<StoredAnswer> {
+    async keep(ending: Ending, hasEvents: boolean): Promise<StoredAnswer> {
       await begun
       const status = encoder.status() as 'completed' | 'incomplete' | 'failed'
       const events = isStream ? recording?.whole() : undefined
@@ -186,8 +224,9 @@ export function createStoredResponse(
         ...{ status, object: object(status), input: input() },
         output: encoder.storedItems().map((item) => Buffer.from(JSON.stringify(item))),
         // The id of a JSON answer is unknown before the answer is sent: recovery has nothing to charge.
-        facts: isStream ? writeEnding(ending) : undefined,
+        facts: isStream || request.inBackground ? writeEnding(ending) : undefined,
         ...(events === undefined ? {} : { events, isAsSent }),
+        hasEvents,
       })
       if (!isStored) return 'not-stored'
       return isAsSent ? 'as-sent' : 'stored'
@@ -212,6 +251,7 @@ export interface RecordingBounds {
 }
 
 const SLAB_BYTES = 16 * 1024
+const FRAME_END = '\n\n'
 
 export type Recording = ReturnType<typeof createRecording>
 
@@ -223,12 +263,24 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
   let size = 0
   let tooLarge = false
   let last: Buffer | undefined
+  /** How many of the bytes were sent: the end is recorded before it may be. */
+  let sent = 0
+  let isEnded = false
+  let followers = 0
+  let followed: (() => void) | undefined
+  let isReleased = false
+  let waiting: (() => void)[] = []
 
   const drop = () => {
     budget.give(taken)
     slabs = []
     used = taken = size = 0
     tooLarge = true
+  }
+  const wake = () => {
+    const woken = waiting
+    waiting = []
+    for (const each of woken) each()
   }
   const openSlab = (bytes: number): boolean => {
     const slabBytes = Math.max(SLAB_BYTES, bytes)
@@ -255,33 +307,104 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
     }
   }
 
+  const bytesAfter = (bytes: number): Buffer => {
+    const pieces: Buffer[] = []
+    let at = 0
+    for (const slab of slabs) {
+      const end = Math.min(at + slab.length, sent)
+      if (end > bytes) pieces.push(slab.subarray(Math.max(0, bytes - at), end - at))
+      at = end
+    }
+    return Buffer.concat(pieces)
+  }
+
   return {
-    add,
+    /** Adds what is sent. */
+    add(bytes: Buffer): void {
+      add(bytes)
+      sent = size
+      if (waiting.length > 0) wake()
+    },
     /** Adds the end before it is sent. */
     close(end: Buffer): void {
       add(end)
       last = end
     },
-    /** Throws when another end is sent than was recorded. */
-    check(end: Buffer): void {
-      if (last !== undefined && !last.equals(end)) throw new Error('An answer ended with other bytes than were kept')
+    /** The end is sent. Throws when it is another one than was recorded. */
+    end(bytes: Buffer): void {
+      if (last === undefined) add(bytes)
+      else if (!last.equals(bytes)) throw new Error('An answer ended with other bytes than were kept')
+      sent = size
+      isEnded = true
+      wake()
+    },
+    get isFollowed(): boolean {
+      return followers > 0
+    },
+    onFollowed(listener: () => void): void {
+      followed = listener
+    },
+    /** Another client reads what is sent, as it is sent. */
+    follow(): Follower {
+      followers += 1
+      followed?.()
+      let at = 0
+      return {
+        /** Undefined at its end; throws where the answer ended without one, or was too large to be recorded. */
+        async next(client) {
+          for (;;) {
+            if (tooLarge || (isReleased && !isEnded)) throw new Error('The answer that was followed has no end')
+            const bytes = bytesAfter(at)
+            at += bytes.length
+            if (bytes.length > 0) return bytes
+            if (isEnded) return undefined
+            await new Promise<void>((resolve) => {
+              waiting.push(resolve)
+              client.onDisconnect(resolve)
+            })
+            if (client.disconnected) return undefined
+          }
+        },
+        leave() {
+          followers -= 1
+          if (followers === 0 && isReleased) drop()
+        },
+      }
+    },
+    /** The whole frames behind the first so many bytes. */
+    framesAfter(bytes: number): Buffer {
+      const joined = bytesAfter(bytes)
+      const end = joined.lastIndexOf(FRAME_END)
+      return joined.subarray(0, end === -1 ? 0 : end + FRAME_END.length)
     },
     /** The whole answer; undefined when it became too large. */
     whole: (): Buffer | undefined => (tooLarge ? undefined : Buffer.concat(slabs, size)),
-    /** Gives the memory back. */
-    drop,
+    /** The turn is over. Gives the memory back, when those who follow have what they need. */
+    release(): void {
+      isReleased = true
+      wake()
+      if (followers === 0) drop()
+    },
   }
+}
+
+export interface Follower {
+  next(client: Pick<Sink, 'disconnected' | 'onDisconnect'>): Promise<Buffer | undefined>
+  leave(): void
 }
 
 /** Records what is written. Its phase does not depend on the client, because the turn goes on after a disconnect. */
 export class RecordingSink implements Sink {
   readonly #sink: Sink
   readonly #recording: Recording
+  readonly #isStored: boolean
   #phase: SinkPhase = 'quiet'
 
-  constructor(sink: Sink, recording: Recording) {
+  /** `isStored`: its events are stored as they come, where every reader of the response finds them. */
+  constructor(sink: Sink, recording: Recording, isStored: boolean) {
     this.#sink = sink
     this.#recording = recording
+    this.#isStored = isStored
   }
 
   get phase(): SinkPhase {
@@ -290,6 +413,10 @@ export class RecordingSink implements Sink {
 
   get disconnected(): boolean {
     return this.#sink.disconnected
+  }
+
+  get isRead(): boolean {
+    return !this.#sink.disconnected || this.#isStored || this.#recording.isFollowed
   }
 
   announce(headers: Parameters<Sink['announce']>[0]): void {
@@ -311,8 +438,13 @@ export class RecordingSink implements Sink {
     return this.#sink.write(bytes)
   }
 
+  accept(bytes: Buffer): void {
+    this.#phase = 'body'
+    this.#sink.accept(bytes)
+  }
+
   end(bytes: Buffer): void {
-    this.#recording.check(bytes)
+    this.#recording.end(bytes)
     this.#phase = 'ended'
     this.#sink.end(bytes)
   }

@@ -115,6 +115,8 @@ async function moneyOfTurn(
     seenPrefixes: createSeenPrefixes({ nowMicros: () => 0 }),
     onServerAbort: () => () => {},
     drains: createDrains({ nowMicros: () => 0 }),
+    live: new Map(),
+    running: { watch: () => ({ hasEvents: false, stop() {} }) },
     random: () => 0.5,
     cacheSaltOf: () => 'salt',
     send: async (call) => {
@@ -167,9 +169,11 @@ function turnOf(body: object) {
 const quietSink = (refuse: Sink['refuse']): Sink => ({
   phase: 'quiet',
   disconnected: false,
+  isRead: true,
   onSilence: () => {},
   announce: () => {},
   write: () => undefined,
+  accept: () => {},
   end: () => {},
   refuse,
   destroy: () => {},

@@ -95,13 +95,25 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
   if (request.outputCap === undefined || hold.cap < (planned.admitRequest.clientCap ?? 0))
     sink.announce({ 'x-millrace-max-output-tokens': String(hold.cap) })
   if (request.ignoredTools.length > 0) sink.announce(ignoredToolsHeader(request.ignoredTools))
+  const inBackground = request.protocol === 'responses' && request.inBackground
   // With an idempotency key the client may fetch the answer later, so a disconnect does not stop the turn.
-  const cancellation = new Cancellation(services, caller.account, claim === undefined ? sink : undefined)
-  const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeper, releaseGate, cancellation })
+  const stopsWithClient = claim === undefined && !inBackground
+  const cancellation = new Cancellation(services, caller.account, stopsWithClient ? sink : undefined)
+  const turn: Turn = Object.assign(planned, {
+    ...{ sink, hold, encoder, keeper, releaseGate, cancellation },
+    streamedTokens: 0,
+  })
+  keeper?.watch(services.running, {
+    onFollowed: () => hold.mark(turn.streamedTokens),
+    cancel: inBackground ? () => cancellation.cancel() : undefined,
+  })
   try {
     // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
-    if (!hold.mayCallBeforeDurable) hold.hurry()
-    const problem = hold.mayCallBeforeDurable ? undefined : await releaseGate.opened
+    const mayCallAtOnce = hold.mayCallBeforeDurable && !inBackground
+    if (!mayCallAtOnce) hold.hurry()
+    const problem = mayCallAtOnce ? undefined : await releaseGate.opened
+    if (problem === undefined && inBackground && encoder.protocol === 'responses' && request.delivery === 'json')
+      sink.accept(Buffer.from(encoder.withoutItems('in_progress')))
     const run: ProviderRun = problem
       ? { result: { kind: 'withheld', problem }, lane: undefined, attempts: [], firstContentAt: undefined }
       : await attemptLanes(

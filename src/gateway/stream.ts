@@ -106,8 +106,9 @@ export async function relayStream(
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) unsentBytes += length
       } else if (ready.length > 0) {
-        // After a disconnect nothing is delivered.
-        if (!sink.disconnected && !hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))) {
+        // After a disconnect nothing is delivered, unless others read it.
+        turn.streamedTokens = Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken)
+        if (sink.isRead && !hold.mark(turn.streamedTokens)) {
           cancellation.abort('ledger-gone')
           return stoppedStream(stream, 'ledger-gone')
         }

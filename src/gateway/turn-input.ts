@@ -44,12 +44,16 @@ export interface Sink {
   readonly phase: SinkPhase
   /** The client's connection is closed; nothing written from now on arrives. */
   readonly disconnected: boolean
+  /** What is written reaches its client, or one that follows the answer: a charge after a crash covers it. */
+  readonly isRead: boolean
   /** Adds headers to the head, or removes those that are undefined; without effect once the head is sent. */
   announce(headers: Readonly<Record<string, string | undefined>>): void
   /** What is written after a silence; undefined: a comment. JSON answers have no silence. */
   onSilence(keepAlive: () => Buffer | undefined): void
   /** Content. Backpressure: returns a promise while the client's socket is full; await it before reading the provider. */
   write(bytes: Buffer): Promise<void> | undefined
+  /** The whole answer to the client of a turn in the background. What comes later is for its store alone. */
+  accept(bytes: Buffer): void
   /** The last bytes, or the whole JSON body, and the regular end. */
   end(bytes: Buffer): void
   /** An error as status and body. Only while `quiet`; afterwards the encoder writes the failure and `end` sends it. */

@@ -18,6 +18,7 @@ import type { ConversationKeys, StickyLanes } from '../routing/plan-lanes.ts'
 import type { RetryBudget, RetryWait } from '../routing/retry-budget.ts'
 import type { Cancellation, CancellationServices } from './cancellation.ts'
 import type { AnswerKeeper, KeepServices } from './keep-answer.ts'
+import type { RunningResponses } from './running-responses.ts'
 import type { CallSealMemory } from './seals.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
@@ -28,6 +29,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly chosenCap: ChosenCapTerms
   readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses' | 'allowanceStatuses'>
   readonly callers: Pick<Callers, 'findAgain' | 'changes'>
+  readonly running: RunningResponses
   readonly sticky: StickyLanes
   readonly estimators: LaneEstimators
   readonly seenPrefixes: SeenPrefixes
@@ -84,4 +86,6 @@ export interface Turn extends PlannedTurn {
   /** Undefined for most turns: nothing of the answer is kept. */
   readonly keeper: AnswerKeeper | undefined
   readonly cancellation: Cancellation
+  /** What was streamed so far, marked as delivered or not. */
+  streamedTokens: number
 }

@@ -79,6 +79,7 @@ export const PROBLEMS = {
   upstream_timeout: { status: 503, type: 'service_unavailable_error', retry: 'after' },
   provider_misconfigured: { status: 503, type: 'permission_error', retry: 'never' },
   // Sent only inside a stream that has begun with status 200.
+  response_cancelled: { status: 409, type: 'invalid_request_error', retry: 'never' },
   insufficient_quota: { status: 503, type: 'insufficient_quota', retry: 'never' },
   upstream_error: { status: 503, type: 'server_error', retry: 'after' },
 } as const satisfies Record<string, ProblemRow>

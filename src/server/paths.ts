@@ -26,12 +26,11 @@ const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
 /** Looks like an id after `/v1/responses/`, and is not one. */
 export const NOT_RESPONSE_IDS = /^\/v1\/responses\/(input_tokens|[^/]+\/.*)$/
 
+/** The one path below the id of a response. */
+export const CANCEL_RESPONSE = /^\/v1\/responses\/([^/]+)\/cancel\/?$/
+
 /** Paths that clients try and this server does not provide, with what to do instead. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
-  [
-    /^\/v1\/responses\/[^/]+\/cancel$/,
-    'Responses do not run in the background here, so there is nothing to cancel: close the connection of a running one.',
-  ],
   [
     /^\/v1\/responses\/[^/]+\/input_items$/,
     'The input of a stored response is not listed. GET /v1/responses/{id} gives the response.',

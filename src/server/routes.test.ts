@@ -78,7 +78,6 @@ describe('what is not', () => {
     ['POST', '/v1/assistants', /Assistants/],
     ['POST', '/v1/messages', /Anthropic/],
     ['POST', '/v1beta/models/gemini:generateContent', /Gemini/],
-    ['POST', '/v1/responses/resp_1/cancel', /nothing to cancel/],
     ['GET', '/v1/responses/resp_1/input_items', /not listed/],
     ['POST', '/v1/responses/input_tokens', /not counted in advance/],
     ['GET', '/v1/responses/resp_1/input_tokens', /not counted in advance/],

@@ -7,7 +7,7 @@ import { serveConsole } from './console/serve-console.ts'
 import { serveDocs } from './docs.ts'
 import { serveHome } from './home.ts'
 import { serveOpenApi } from './openapi.ts'
-import { NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
+import { CANCEL_RESPONSE, NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 import { sendJson, sendJsonBytes, sendProblem } from './respond.ts'
 import { serveScim } from './scim/serve-scim.ts'
@@ -15,7 +15,7 @@ import { receiveStripeEvent } from './stripe-webhook.ts'
 import { exchangeToken } from './token-exchange.ts'
 import { describeKey, getCredits, getKeyInfo, getModel, getRequest, getRun, listModels } from './v1/look-ups.ts'
 import { postTurn } from './v1/post-turn.ts'
-import { deleteResponse, getResponse } from './v1/stored-responses.ts'
+import { cancelResponse, deleteResponse, getResponse } from './v1/stored-responses.ts'
 
 /** `argument` is the decoded rest of the path on a route that ends in a slash, else empty. */
 type Endpoint = (context: RequestContext, argument: string) => Promise<void> | void
@@ -24,6 +24,8 @@ type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELET
 
 const allMethods = (serve: Endpoint): Methods => ({ GET: serve, POST: serve, PUT: serve, PATCH: serve, DELETE: serve })
 
+const CANCEL_ROUTE = '/v1/responses/{id}/cancel'
+
 /** All routes. A path that ends in a slash takes an id. */
 const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1', { GET: (context) => sendJson(context, 200, { object: 'api', name: 'millrace', endpoints: OFFERED }) }],
@@ -31,6 +33,7 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/responses', { POST: (context) => postTurn(context, 'responses') }],
   ['/v1/responses/compact', { POST: (context) => postTurn(context, 'compact') }],
   ['/v1/responses/', { GET: withKey(getResponse), DELETE: withKey(deleteResponse) }],
+  [CANCEL_ROUTE, { POST: withKey(cancelResponse) }],
   ['/v1/models', { GET: withKey(listModels) }],
   ['/v1/models/', { GET: withKey(getModel) }],
   ['/v1/key', { GET: withKey(describeKey) }],
@@ -111,9 +114,11 @@ export function findRoute(method: string, path: string): RouteOutcome {
   if (methods === undefined) {
     // `OPTIONS *` asks about the server as a whole, which has the methods of all its paths.
     if (path === '*') return refuseMethod(method, Object.assign({}, ...ROUTES.values()) as Methods)
-    route = NOT_RESPONSE_IDS.test(path) ? '' : (PREFIXES.find((prefix) => path.startsWith(prefix)) ?? '')
+    const cancelled = CANCEL_RESPONSE.exec(path)?.[1]
+    if (cancelled !== undefined) route = CANCEL_ROUTE
+    else route = NOT_RESPONSE_IDS.test(path) ? '' : (PREFIXES.find((prefix) => path.startsWith(prefix)) ?? '')
     methods = ROUTES.get(route)
-    argument = decode(path.slice(route.length))
+    argument = decode(cancelled ?? path.slice(route.length))
   }
   if (!methods) return refused(refuseUnknownPath(method, path, OFFERED))
   const endpoint = methods[(method === 'HEAD' ? 'GET' : method) as keyof Methods]

@@ -35,6 +35,7 @@ export class ClientSink implements Sink {
   /** Backpressure: set while the client's socket is full. */
   #drained: Promise<void> | undefined
   #isChunked = false
+  #isAccepted = false
   #silentBeats = 0
 
   constructor(context: RequestContext, delivery: 'json' | 'stream' | 'replay') {
@@ -48,6 +49,10 @@ export class ClientSink implements Sink {
       this.#stopBeats = heartbeat.streams.add(this)
     }
     context.sink = this
+  }
+
+  get isRead(): boolean {
+    return !this.disconnected
   }
 
   announce(headers: Readonly<Record<string, string | undefined>>): void {
@@ -76,9 +81,24 @@ export class ClientSink implements Sink {
     return this.#drained
   }
 
+  /** Sends the head of a stream before there is anything to send. */
+  open(): void {
+    if (this.disconnected) return
+    this.phase = 'head'
+    this.#openHead()
+    this.#context.response.flushHeaders()
+  }
+
+  accept(bytes: Buffer): void {
+    sendJsonBytes(this.#context, 200, bytes, this.#headers)
+    this.#isAccepted = true
+    this.phase = 'body'
+  }
+
   end(bytes: Buffer): void {
     if (this.phase === 'ended') throw new Error('this answer has already ended')
     this.phase = 'ended'
+    if (this.#isAccepted) return
     const { response } = this.#context
     if (this.#delivery === 'json') sendJsonBytes(this.#context, 200, bytes, this.#headers)
     else if (!this.disconnected) {
@@ -99,7 +119,7 @@ export class ClientSink implements Sink {
   destroy(): void {
     if (this.phase === 'ended') return
     this.phase = 'ended'
-    this.#context.response.destroy()
+    if (!this.#isAccepted) this.#context.response.destroy()
   }
 
   onDisconnect(listener: () => void): void {

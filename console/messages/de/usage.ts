@@ -132,6 +132,7 @@ export const usage: Catalogue['usage'] = {
       request_timeout: 'Anfrage zu langsam gesendet',
       idempotency_in_progress: 'ursprüngliche Anfrage läuft noch',
       idempotency_not_replayable: 'ursprüngliche Antwort nicht gespeichert',
+      response_cancelled: 'vom Client abgebrochen',
       request_too_large: 'Anfrage zu groß',
       unsupported_media_type: 'nicht unterstützter Inhaltstyp',
       expectation_failed: 'Erwartung nicht erfüllt',

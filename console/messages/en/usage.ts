@@ -130,6 +130,7 @@ export const usage = {
       request_timeout: 'request body timed out',
       idempotency_in_progress: 'original request still running',
       idempotency_not_replayable: 'original answer not stored',
+      response_cancelled: 'cancelled by the client',
       request_too_large: 'request too large',
       unsupported_media_type: 'unsupported content type',
       expectation_failed: 'expectation failed',

@@ -5,7 +5,6 @@ import {
   openStoreBench,
   STRANGER,
   type StoreBench,
-  started,
 } from '../../../test/fixtures/db/content/stored-responses.ts'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import type { RequestId } from '../../model/ids.ts'
@@ -118,8 +117,6 @@ describe('the log of a stream', () => {
     expect(await stored('long', long)).toBe(true)
     expect(await eventsOf('long', 0)).toBe('no-log too-large')
     expect((await bench.responses.find({ account: ACCOUNT }, 'resp_long'))?.status).toBe('completed')
-    await bench.responses.begin(started('running'))
-    expect(await eventsOf('running', 0)).toBe('not-finished')
     expect(await eventsOf('none', 0)).toBe('not-found')
   })
 

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createTurnstile } from '../../lib/async.ts'
 import { DONE_FRAME } from '../../protocols/sse/frames.ts'
 import type { SqlStore } from '../sql-store.ts'
-import { findLogSize, findSegmentAfter } from './response-rows.ts'
+import { findLogSize, findSegmentAfter, type ResponseRow } from './response-rows.ts'
 import type { ResponseWrite, SealedSegment } from './response-store.ts'
 import { type AccountKey, openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealing.ts'
 
@@ -74,11 +75,18 @@ export async function sealLog(
   const segments = await segmentsOf(events)
   // A log without its beginning would be read as if it were whole.
   if (segments?.[0]?.from !== 0) return { log: 'none', segments: [] }
-  const sealed = await sealInSlices(segments, async ({ from, to, bytes }): Promise<SealedSegment> => {
-    return { ...(await sealPart(key, segmentName(id, from, to), bytes)), from, to }
-  })
-  return { log: 'kept', segments: sealed }
+  return { log: 'kept', segments: await sealSegments(key, id, segments) }
 }
+
+/** Whole frames of a running response. Empty where they cannot be numbered. */
+export const sealEvents = async (key: AccountKey, id: string, events: Buffer): Promise<readonly SealedSegment[]> =>
+  sealSegments(key, id, (await segmentsOf(events)) ?? [])
+
+const sealSegments = (key: AccountKey, id: string, segments: readonly EventSegment[]): Promise<SealedSegment[]> =>
+  sealInSlices(segments, async ({ from, to, bytes }) => ({
+    ...(await sealPart(key, segmentName(id, from, to), bytes)),
+    ...{ from, to },
+  }))
 
 /** `name` is the digest of the response id. */
 type LoggedResponse = { readonly key: AccountKey; readonly name: string; readonly response: number }
@@ -104,6 +112,40 @@ export async function* framesFrom(
     if (bytes === undefined) throw new BrokenLog('The events of a response cannot be read')
     yield from > after ? bytes : framesAfter(bytes, after)
     after = to
+  }
+}
+
+/** How often the reader of a running response looks for more of it. */
+const LOOK_AGAIN_MS = 250
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * The same of a response that may still run, as it goes on. While it waits it yields nothing, so that its reader can leave. Where the log has
+ * no end of its own, because the node of the response died or the response was cancelled, `end` makes it.
+ */
+export async function* framesAsTheyCome(
+  file: SqlStore,
+  logged: LoggedResponse,
+  live: {
+    readonly startingAfter: number
+    /** Undefined when it was deleted. */
+    read(): Promise<Pick<ResponseRow, 'status' | 'log'> | undefined>
+    end(number: number): Promise<Buffer>
+  },
+): AsyncGenerator<Buffer> {
+  for (let after = live.startingAfter; ; ) {
+    // Before its events: what is written in between is found the next time.
+    const row = await live.read()
+    if (row === undefined) throw new BrokenLog('A response was deleted while its events were read')
+    const { last } = (await findLogSize(file, logged.response)) ?? { last: after }
+    yield* framesFrom(file, logged, { startingAfter: after, last })
+    after = Math.max(after, last)
+    if (row.status !== 'in_progress') {
+      if (row.log !== 'kept') yield await live.end(after + 1)
+      return
+    }
+    yield NOTHING
+    await sleep(LOOK_AGAIN_MS)
   }
 }
 

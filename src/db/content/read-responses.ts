@@ -4,7 +4,7 @@ import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
 import { isUnavailable, type SqlStore } from '../sql-store.ts'
-import { framesFrom, type SentStream, sentStream } from './event-log.ts'
+import { framesAsTheyCome, framesFrom, type SentStream, sentStream } from './event-log.ts'
 import {
   type ChainRow,
   findFacts,
@@ -45,10 +45,11 @@ export type FoundItems =
   | { readonly kind: 'too-large' }
 
 export type FoundEvents =
-  /** Whole frames, in pieces; throws when they cannot be read to their end. */
-  | { readonly kind: 'found'; readonly frames: AsyncIterable<Buffer> }
+  /** Whole frames, in pieces, empty ones among them; throws when they cannot be read to their end. `isLive`: it may still run. */
+  | { readonly kind: 'found'; readonly frames: AsyncIterable<Buffer>; readonly isLive: boolean }
   | { readonly kind: 'not-found' }
-  | { readonly kind: 'not-finished' }
+  /** The account follows as many running responses as it may. */
+  | { readonly kind: 'too-many' }
   | { readonly kind: 'no-log'; readonly reason: 'too-large' | 'not-kept' }
 
 export interface StoredFacts {
@@ -62,6 +63,9 @@ const CHAIN_LENGTH_MAX = 10_000
 const CONTEXT_ITEMS_MAX = 100_000
 /** Links or ids in one query. */
 const QUERIED_AT_ONCE = 2000
+
+/** Each follower asks the database a few times a second. */
+const FOLLOWED_MAX = 50
 
 interface Shown extends ResponseRow {
   readonly key: AccountKey
@@ -85,6 +89,19 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
   /** Whether a response that cannot be read still exists: else it was deleted meanwhile. */
   const isThere = async ({ key, name, scope: { person } }: Shown): Promise<boolean> =>
     (await findShown(file, { owner: key.owner, id: name, person, now: now() })) !== undefined
+
+  const followers = new Map<AccountId, number>()
+  async function* countFollower(account: AccountId, frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const others = followers.get(account) ?? 0
+    followers.set(account, others + 1)
+    try {
+      yield* frames
+    } finally {
+      const left = (followers.get(account) ?? 1) - 1
+      if (left > 0) followers.set(account, left)
+      else followers.delete(account)
+    }
+  }
 
   const readResponse = async (scope: ReadScope, id: string): Promise<FoundResponse | 'damaged' | undefined> => {
     const shown = await findResponse(scope, id)
@@ -153,11 +170,33 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
     async events(scope: ReadScope, id: string, startingAfter: number): Promise<FoundEvents> {
       const shown = await findResponse(scope, id)
       if (typeof shown === 'string') return { kind: 'not-found' }
-      if (shown.status === 'in_progress') return { kind: 'not-finished' }
-      const size = shown.log === 'kept' ? await findLogSize(file, shown.response) : undefined
-      if (size === undefined) return { kind: 'no-log', reason: shown.log === 'too-large' ? 'too-large' : 'not-kept' }
-      return { kind: 'found', frames: framesFrom(file, shown, { startingAfter, last: size.last }) }
+      const { response, status, log } = shown
+      const size = await findLogSize(file, response)
+      if (size !== undefined && log === 'kept')
+        return { kind: 'found', isLive: false, frames: framesFrom(file, shown, { startingAfter, last: size.last }) }
+      if (size === undefined && status !== 'in_progress')
+        return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
+      if ((followers.get(scope.account) ?? 0) >= FOLLOWED_MAX) return { kind: 'too-many' }
+      const frames = framesAsTheyCome(file, shown, {
+        startingAfter,
+        read: async () => {
+          const row = await findResponse(scope, id)
+          return typeof row === 'string' ? undefined : row
+        },
+        async end(number) {
+          const found = await readResponse(scope, id)
+          if (found === undefined || found === 'damaged') throw new Error('A response cannot be read at its end')
+          return lastEvents(found, number)
+        },
+      })
+      return { kind: 'found', isLive: true, frames: countFollower(scope.account, frames) }
     },
+    /** Whether a running response was cancelled, here or at another node. Never rejects: what cannot be read now is read later. */
+    isCancelled: (account: AccountId, id: string): Promise<boolean> =>
+      findResponse({ account }, id).then(
+        (shown) => typeof shown !== 'string' && shown.status === 'cancelled',
+        () => false,
+      ),
     /** The stream of a response, for a repeated request. */
     async sent(account: AccountId, requestId: RequestId): Promise<SentStream | undefined> {
       const found = keeps ? await keys.find(account) : undefined
@@ -271,6 +310,38 @@ function responseBody(object: Buffer, status: ResponseStatus, output: readonly B
     if (status === 'failed') changes.set('error', JSON.stringify(INTERRUPTED))
   }
   return spliceMembers({ bytes: object, members: scanned.members }, changes)
+}
+
+const LAST_EVENTS = { completed: 'response.completed', incomplete: 'response.incomplete' } as const
+
+const CANCELLED = {
+  code: 'response_cancelled',
+  message: 'The response was cancelled. What was produced until then is charged.',
+}
+
+/** What ends a stream whose own end was not kept. No stream ends as cancelled: clients know a failure. */
+function lastEvents({ status, body }: FoundResponse, number: number): Buffer {
+  if (status === 'completed' || status === 'incomplete') return eventWith(LAST_EVENTS[status], number, body)
+  const error = status === 'cancelled' ? CANCELLED : INTERRUPTED
+  const nested = { ...error, type: 'server_error', param: null }
+  const fields = JSON.stringify({ type: 'error', sequence_number: number, ...error, param: null, error: nested })
+  const failed = withMembers(body, { status: 'failed', error })
+  return Buffer.concat([
+    Buffer.from(`event: error\ndata: ${fields}\n\n`),
+    eventWith('response.failed', number + 1, failed),
+  ])
+}
+
+function eventWith(type: string, number: number, response: Buffer): Buffer {
+  const head = `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},"response":`
+  return Buffer.concat([Buffer.from(head), response, Buffer.from('}\n\n')])
+}
+
+function withMembers(object: Buffer, values: Readonly<Record<string, unknown>>): Buffer {
+  const scanned = scanJson(object, INNER_BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error('A stored response is no JSON')
+  const changes = Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)] as const)
+  return spliceMembers({ bytes: object, members: scanned.members }, new Map(changes))
 }
 
 const SEAL = Buffer.from('"encrypted_content"')

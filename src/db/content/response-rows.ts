@@ -228,6 +228,14 @@ const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE
 export const hideResponse = async (file: SqlStore, sought: Sought) =>
   (await changeRows(file, `${NOT_SHOWN} WHERE ${IS_SOUGHT}`, soughtBy(sought))) > 0
 
+/** False when it has ended meanwhile. */
+export const cancelRunning = async (file: SqlStore, sought: Sought) =>
+  (await changeRows(
+    file,
+    `UPDATE responses SET status = 'cancelled' WHERE ${IS_SOUGHT} AND status = 'in_progress'`,
+    soughtBy(sought),
+  )) > 0
+
 /** Hides a response, and drops the ending that recovery would charge from. */
 export const disownResponse = (file: SqlStore, { owner, id }: Named) =>
   changeRows(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [owner, id])

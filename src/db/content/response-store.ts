@@ -93,6 +93,8 @@ function createJudge(
     const state = states.get(own)
     const parent = write.fresh?.parent
     if (state === undefined && parent !== undefined && !states.has(nameOf(owner, parent))) return no('refused')
+    // Of events that may be there already nothing is known: they are added with the end of the response.
+    if (write.isRepeated === true && write.object === undefined) return no('refused')
     if (write.isRepeated === true && state === write.status) return { outcome: 'there', isFirst: false }
     if (state === undefined ? write.fresh === undefined : state !== 'in_progress') return no('refused')
     states.set(own, write.status)
@@ -151,7 +153,8 @@ export interface ResponseWrite {
       }
     | undefined
   readonly status: ResponseStatus
-  readonly object: SealedPart
+  /** Undefined for a running response of which only events are added. */
+  readonly object: SealedPart | undefined
   readonly facts: string | null
   readonly log: 'none' | 'kept' | 'too-large'
   readonly isAsSent: boolean
@@ -162,6 +165,8 @@ export interface ResponseWrite {
   /** Items that were not stored at the lookup. */
   readonly items: readonly SealedItem[]
   readonly segments: readonly SealedSegment[]
+  /** They replace the events that were stored while it ran. */
+  readonly replacesEvents: boolean
 }
 
 export interface SealedItem extends SealedPart {
@@ -175,7 +180,7 @@ export interface SealedSegment extends SealedPart {
 }
 
 const ownBytes = ({ object, input, output }: ResponseWrite): number =>
-  RESPONSE_ROW_BYTES + object.sealed.length + LINK_ROW_BYTES * (input.length + output.length)
+  object === undefined ? 0 : RESPONSE_ROW_BYTES + object.sealed.length + LINK_ROW_BYTES * (input.length + output.length)
 const itemBytes = ({ sealed }: SealedItem): number => ITEM_ROW_BYTES + sealed.length
 const segmentBytes = ({ sealed }: SealedSegment): number => SEGMENT_ROW_BYTES + sealed.length
 
@@ -196,6 +201,7 @@ const UPDATE = `UPDATE responses SET status = ?3, items = ?4, item_bytes = ?5, l
 /** A client may have sent an item of an answer back before the answer was stored. */
 const NAME_ITEM = 'UPDATE items SET id = ?3 WHERE account = ?1 AND digest = ?2 AND id IS NULL'
 /** The table refuses a link to an item that does not exist. */
+const REPLACE_EVENTS = `DELETE FROM events WHERE response = ${RESPONSE}`
 const LINK = `INSERT INTO response_items (response, side, position, item)
   SELECT ${RESPONSE}, ?3, list.key, (SELECT item FROM items WHERE account = ?1 AND digest = list.value)
   FROM json_each(?4) list`
@@ -212,10 +218,12 @@ function keepFromOthers(writes: readonly ResponseWrite[]): AtomicStatement[] {
 /** A group of changes as one transaction. */
 function statementsOf(writes: readonly ResponseWrite[], fresh: ReadonlySet<ResponseWrite>): AtomicStatement[] {
   const each = (rowsOf: (write: ResponseWrite) => SqlValue[][]): SqlValue[][] => writes.flatMap(rowsOf)
+  const known = writes.filter((write) => !fresh.has(write) && write.object !== undefined)
   const statements: AtomicStatement[] = [
     { sql: INSERT, rows: writes.filter((write) => fresh.has(write)).map(insertRow), expectChanges: 1 },
-    { sql: UPDATE, rows: writes.filter((write) => !fresh.has(write)).map(updateRow), expectChanges: 1 },
-    { sql: SET_OBJECT, rows: writes.map((write) => [...whose(write), ...partRow(write.object)]), expectChanges: 1 },
+    { sql: UPDATE, rows: known.map(updateRow), expectChanges: 1 },
+    { sql: SET_OBJECT, rows: each(objectRows), expectChanges: 1 },
+    { sql: REPLACE_EVENTS, rows: writes.filter(({ replacesEvents }) => replacesEvents).map(whose) },
     { sql: ADD_ITEM, rows: each(itemRows) },
     { sql: NAME_ITEM, rows: each(namedRows) },
     { sql: LINK, rows: each(linkRows) },
@@ -237,6 +245,9 @@ function insertRow(write: ResponseWrite): SqlValue[] {
   const { requestId, createdAt, expiresAt, parent = null, person = null } = fresh
   return [...whose(write), requestId, createdAt, expiresAt, status, parent, ...stateRow(write), person]
 }
+
+const objectRows = (write: ResponseWrite): SqlValue[][] =>
+  write.object === undefined ? [] : [[...whose(write), ...partRow(write.object)]]
 
 const updateRow = (write: ResponseWrite): SqlValue[] => [...whose(write), write.status, ...stateRow(write)]
 

@@ -4,10 +4,18 @@ import type { ReadScope } from '../../model/caller.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { tryParse } from '../../protocols/json/bytes.ts'
 import { retryUnavailable, type SqlStore } from '../sql-store.ts'
-import { sealLog } from './event-log.ts'
+import { sealEvents, sealLog } from './event-log.ts'
 import type { ContentServices } from './open-content.ts'
 import { readResponses } from './read-responses.ts'
-import { disownResponse, failRunning, hideAll, hideResponse, listThere, slicesOf } from './response-rows.ts'
+import {
+  cancelRunning,
+  disownResponse,
+  failRunning,
+  hideAll,
+  hideResponse,
+  listThere,
+  slicesOf,
+} from './response-rows.ts'
 import {
   createResponseStore,
   endExpired,
@@ -55,6 +63,8 @@ export interface EndedResponse extends StartedResponse {
   readonly events?: Buffer
   /** A repeated request gets its log as the stream (`isLogAsSent`). */
   readonly isAsSent?: boolean
+  /** Events were stored while it ran. */
+  readonly hasEvents?: boolean
   /** Its ending, from which recovery charges; undefined where recovery must not. */
   readonly facts: string | undefined
 }
@@ -80,16 +90,22 @@ export function createStoredResponses(options: StoredResponsesOptions) {
     keys: createAccountKeys(options),
     store: createResponseStore(options),
   }
+  const read = readResponses(services)
   return {
     /** False when the operator has disabled storage. */
     keeps,
     ...writeResponses(services),
-    ...readResponses(services),
-    ...deleteResponses(services),
+    ...read,
+    ...deleteResponses({ ...services, read }),
   }
 }
 
-function deleteResponses({ file, keys, store, ...services }: ResponseServices) {
+function deleteResponses({
+  file,
+  keys,
+  store,
+  ...services
+}: ResponseServices & { readonly read: Pick<ReturnType<typeof readResponses>, 'find'> }) {
   /** The digest of a response id; undefined when the account has no readable key. */
   const nameOf = async (account: AccountId, id: string): Promise<{ owner: OwnerRow; id: string } | undefined> => {
     const found = await keys.find(account)
@@ -120,6 +136,22 @@ function deleteResponses({ file, keys, store, ...services }: ResponseServices) {
         const name = services.keeps ? await nameOf(account, id) : undefined
         return name !== undefined && hideResponse(file, { ...name, person, now: services.now() })
       }),
+    /**
+     * Cancels a response that runs in the background; one that has ended stays as it is. What the client gets of it is told by `find`.
+     */
+    async cancel(scope: ReadScope, id: string): Promise<'cancelled' | 'ended' | 'not-cancellable' | 'not-found'> {
+      const found = await services.read.find(scope, id)
+      if (found === undefined) return 'not-found'
+      const value = tryParse(found.body.toString('utf8'))
+      if (!isObject(value) || value.background !== true) return 'not-cancellable'
+      if (found.status !== 'in_progress') return 'ended'
+      return store.inTurn(async () => {
+        const name = await nameOf(scope.account, id)
+        if (name === undefined) return 'not-found'
+        const sought = { ...name, person: scope.person, now: services.now() }
+        return (await cancelRunning(file, sought)) ? 'cancelled' : 'ended'
+      })
+    },
     /** Called at start: fails what a dead process left running. Returns how many. */
     recover: () => store.inTurn(() => failRunning(file)),
     sweep,
@@ -195,6 +227,16 @@ function writeResponses(services: ResponseServices) {
       const bytes = lengthOf([object, ...input, ...output]) + (events?.length ?? 0)
       return keep(account, bytes, (key) => prepareFinish(file, key, response))
     },
+    /**
+     * Stores whole frames of a running response, for readers of its stream and for after a crash. False when it has ended, or when it is not
+     * known whether they were stored: then no more of them may follow. Never rejects.
+     */
+    addEvents: ({ id, account }: Pick<StartedResponse, 'id' | 'account'>, events: Buffer): Promise<boolean> =>
+      keep(account, events.length, async (key) => {
+        const name = digestId(key, 'response', id)
+        const segments = await sealEvents(key, name, events)
+        return { ...NOTHING, key, id: name, fresh: undefined, status: 'in_progress', object: undefined, segments }
+      }),
     /** A begun response has ended without an answer. Never rejects. */
     async end(id: string, account: AccountId, status: 'failed' | 'cancelled', object: Buffer): Promise<void> {
       await keep(account, object.length, (key) => prepareEmpty(key, { id, status, object }))
@@ -216,6 +258,7 @@ const NOTHING = {
   itemBytes: 0,
   items: [],
   segments: [],
+  replacesEvents: false,
 } as const
 
 const freshOf = (key: AccountKey, { requestId, createdAt, expiresAt, parent, person }: StartedResponse) => ({
@@ -254,6 +297,7 @@ async function prepareFinish(file: SqlStore, key: AccountKey, response: EndedRes
     facts: response.facts ?? null,
     itemBytes: lengthOf([...response.input, ...response.output]),
     isAsSent: response.isAsSent === true && log.log === 'kept',
+    replacesEvents: response.hasEvents === true,
   }
 }
 

@@ -13,6 +13,7 @@ export const RESPONSES_FIELDS: FieldTable = {
   max_output_tokens: { policy: 'control', check: integer(1, Number.MAX_SAFE_INTEGER) },
   reasoning: { policy: 'control', check: { kind: 'object' } },
   store: { policy: 'control', check: { kind: 'boolean' } },
+  background: { policy: 'control', check: { kind: 'boolean' } },
   previous_response_id: { policy: 'control', check: { kind: 'string' } },
   include: { policy: 'control', check: { kind: 'strings' } },
   n: { policy: 'control', check: integer(1, 1) },
@@ -46,7 +47,6 @@ export const RESPONSES_FIELDS: FieldTable = {
   inference_geo: { policy: 'priced' },
   priority: { policy: 'standard-only' },
 
-  background: { policy: 'refused', check: { kind: 'boolean' } },
   conversation: { policy: 'refused' },
   prompt: { policy: 'refused' },
   models: { policy: 'refused' },

@@ -70,6 +70,8 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
   const forwarded = items === undefined ? [] : forwardedItems(items)
   if (items !== undefined && !forwarded.some(isNotTools)) return refused(nothingLeft(items))
   const { storable, previousItems, ...known } = found
+  const unstorable = value.background === true ? backgroundProblem(value, found) : undefined
+  if (unstorable) return refused(unstorable)
   const rewritten = rewrittenMembers(body, tools, forwarded)
   const effort = isObject(value.reasoning) ? value.reasoning.effort : undefined
   const request: ResponsesRequest = {
@@ -77,6 +79,7 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
     body: { bytes: body.bytes, members: body.members },
     ...known,
     storedInput: value.store === false ? undefined : storable,
+    inBackground: value.background === true,
     model: value.model as string,
     effort: typeof effort === 'string' ? effortOf(effort) : undefined,
     effortParam: 'reasoning.effort',
@@ -120,6 +123,17 @@ interface FoundInBody extends Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'com
   readonly previousItems: number
   /** What would be stored of its input; undefined where nothing will be stored. */
   readonly storable: ResponsesRequest['storedInput']
+}
+
+/** What runs in the background can only be fetched. */
+function backgroundProblem({ store }: Fields, { storable, compacts }: FoundInBody): Problem | undefined {
+  const inBackground = (message: string) => problem('unsupported_value', message, { param: 'background' })
+  if (store === false) return inBackground('`background` needs `store: true`: the response is fetched by its id.')
+  if (compacts !== undefined)
+    return inBackground('A compaction does not run in the background: leave `background` out.')
+  if (storable === undefined)
+    return inBackground('The input has too many items to be stored, which `background` needs: leave it out.')
+  return undefined
 }
 
 /** A model cannot answer a request that only has tools. */

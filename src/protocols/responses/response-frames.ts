@@ -67,7 +67,7 @@ function echoOf({ request, effort }: ResponseOptions): Fields {
     frequency_penalty: number('frequency_penalty', 0),
     top_logprobs: number('top_logprobs', 0),
     truncation: text('truncation', 'disabled'),
-    background: false,
+    background: request.inBackground,
     metadata: isObject(metadata) ? metadata : {},
     safety_identifier: text('safety_identifier'),
     prompt_cache_key: text('prompt_cache_key'),

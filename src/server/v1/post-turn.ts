@@ -108,7 +108,9 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
   const { edge, path, log } = context
   const method = context.request.method ?? ''
   const { caller, received } = sent
-  const call = { caller, method, path, idempotencyKey, body: received.bytes }
+  const attaches = context.request.headers['x-millrace-attach'] === 'true'
+  const isGone = () => context.isClosed
+  const call = { caller, method, path, idempotencyKey, body: received.bytes, attaches, isGone }
   const found = await edge.gateway.lookUpAnswer(edge.gateway.services, call)
   try {
     // Admission checks the caller of a first request again.
@@ -121,6 +123,8 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
     switch (found.kind) {
       case 'kept':
         return await replay(context, found)
+      case 'live':
+        return await attach(context, found)
       case 'refused':
         if (found.error !== undefined) log.error = found.error
         return refuseBeforeAdmission(context, caller, found.problem, found.headers)
@@ -226,6 +230,26 @@ async function replay(context: RequestContext, kept: Extract<LookedUpAnswer, { k
     await passTurnstile()
   }
   sink.end(body.subarray(at))
+}
+
+/** What the first request is sent, as it is sent. Its end comes when it is charged, as there. */
+async function attach(context: RequestContext, live: Extract<LookedUpAnswer, { kind: 'live' }>): Promise<void> {
+  const { answer, original, headers } = live
+  context.log.outcome = 'replayed'
+  const sink = new ClientSink(context, 'stream')
+  sink.announce({ ...headers, 'idempotency-replayed': 'true', 'x-original-request-id': original })
+  sink.open()
+  try {
+    for (let bytes = await answer.next(sink); bytes !== undefined; bytes = await answer.next(sink)) {
+      if (sink.disconnected) return
+      const full = sink.write(bytes)
+      if (full) await full
+    }
+    sink.end(NOTHING)
+  } catch (error) {
+    context.log.error = error
+    sink.destroy()
+  }
 }
 
 /** A replay costs nothing, so a client could repeat it without limit. Its memory counts as taken until the client has it. */

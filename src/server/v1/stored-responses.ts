@@ -2,7 +2,7 @@ import type { FoundEvents } from '../../db/content/read-responses.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import { assertNever } from '../../lib/types.ts'
 import { type Caller, readScopeOf } from '../../model/caller.ts'
-import { type Problem, problem } from '../../model/problem.ts'
+import { type Problem, problem, retryableProblem } from '../../model/problem.ts'
 import { readQuery } from '../paths.ts'
 import type { RequestContext } from '../request-context.ts'
 import { sendJson, sendJsonBytes, sendProblem } from '../respond.ts'
@@ -42,7 +42,7 @@ async function replayStream(
   }
   const found = await context.edge.responses.events(readScopeOf(caller), id, after === undefined ? -1 : Number(after))
   if (found.kind !== 'found') return sendProblem(context, noEvents(found))
-  await sendEvents(context, found.frames)
+  await sendEvents(context, found)
 }
 
 const DONE = Buffer.from('data: [DONE]\n\n')
@@ -50,9 +50,14 @@ const DONE = Buffer.from('data: [DONE]\n\n')
 const passTurnstile = createTurnstile()
 
 /** Replays frames, honouring backpressure. A stream that cannot be read to its end is destroyed. */
-async function sendEvents(context: RequestContext, frames: AsyncIterable<Buffer>): Promise<void> {
+async function sendEvents(
+  context: RequestContext,
+  { frames, isLive }: Extract<FoundEvents, { kind: 'found' }>,
+): Promise<void> {
   const sink = new ClientSink(context, 'stream')
   context.log.outcome = 'replayed'
+  // Its reader may wait for long.
+  if (isLive) sink.open()
   try {
     for await (const piece of frames) {
       if (sink.disconnected) break
@@ -75,10 +80,11 @@ function noEvents(found: Exclude<FoundEvents, { kind: 'found' }>): Problem {
   switch (found.kind) {
     case 'not-found':
       return responseNotFound()
-    case 'not-finished':
-      return notStreamable(
-        `This response is still running: its events can be read when it has ended. ${WITHOUT_STREAM}`,
-      )
+    case 'too-many':
+      return retryableProblem('rate_limit_exceeded', 'This account follows too many running responses at once.', {
+        first: 'Close one of these streams',
+        retryAfterSeconds: 5,
+      })
     case 'no-log':
       return notStreamable(
         found.reason === 'too-large'
@@ -91,6 +97,19 @@ function noEvents(found: Exclude<FoundEvents, { kind: 'found' }>): Problem {
 }
 
 const notStreamable = (message: string): Problem => problem('unsupported_value', message, { param: 'stream' })
+
+/** `POST /v1/responses/{id}/cancel`. Its node, if it is another one, notices within a second. */
+export async function cancelResponse(context: RequestContext, caller: Caller, id: string): Promise<void> {
+  const { responses } = context.edge
+  const scope = readScopeOf(caller)
+  const outcome = await responses.cancel(scope, id)
+  const found = outcome === 'not-found' ? undefined : await responses.find(scope, id)
+  if (found === undefined) return sendProblem(context, responseNotFound())
+  if (outcome !== 'not-cancellable') return sendJsonBytes(context, 200, found.body)
+  const message =
+    'Only a response that was created with `background: true` can be cancelled. Another one ends when its client closes the connection.'
+  sendProblem(context, problem('invalid_value', message, { param: 'id' }))
+}
 
 /** `DELETE /v1/responses/{id}`. Responses that were built on it stay usable. */
 export async function deleteResponse(context: RequestContext, caller: Caller, id: string): Promise<void> {

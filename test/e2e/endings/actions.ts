@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { delivered } from '../../fakes/delivered.ts'
+import { answerOf } from '../../support/send-chat.ts'
 import { breakLedger, freezeAccounts, makeLedgerUnavailable } from './broken-ledger.ts'
 import { bodyOf, type Participant, type RequestInput, sendTurn } from './participants.ts'
 import type { StageContext, Undo } from './preparations.ts'
@@ -30,6 +31,13 @@ const everybody = async (scene: Scene, work: (who: Participant) => Promise<unkno
   return undefined
 }
 
+const idOf = ({ received }: RequestInput): string => /"id":"(resp_[^"]+)"/.exec(received.text)?.[1] ?? 'none'
+
+const askOf = ({ server, participants }: Scene, at: number, path: string, method: string): Promise<Response> =>
+  fetch(`${server.baseUrl}/responses/${path}`, {
+    ...{ method, headers: { authorization: `Bearer ${participants[at]!.key.key}` } },
+  })
+
 const allOver = ({ askings }: Scene) => Promise.all(askings.map(({ over }) => over))
 
 /** What is done while the providers wait. What is returned undoes it when everybody has heard the end. */
@@ -37,6 +45,32 @@ const ACTS = {
   async 'the client goes'(scene) {
     for (const requesting of scene.askings) requesting.hangUp()
     await untilNoticed(scene)
+  },
+  async 'the client goes and the turn stays'({ askings }) {
+    for (const requesting of askings) requesting.hangUp()
+    await delivered()
+  },
+  async 'the response is cancelled'(scene) {
+    await Promise.all(
+      scene.askings.map(async (requesting, at) => {
+        const answer = await answerOf(await askOf(scene, at, `${idOf(requesting)}/cancel`, 'POST'))
+        expect([answer.status, answer.json.status]).toEqual([200, 'cancelled'])
+      }),
+    )
+    await Promise.all(scene.provider.far.providerAnswers.map(({ closed }) => closed))
+    await allOver(scene)
+  },
+  async 'others follow it'(scene) {
+    const following = scene.askings.map((requesting, at) =>
+      askOf(scene, at, `${idOf(requesting)}?stream=true&starting_after=0`, 'GET'),
+    )
+    const answers = await Promise.all(following)
+    return async () => {
+      for (const [at, answer] of answers.entries()) {
+        const { text } = scene.askings[at]!.received
+        expect(await answer.text()).toBe(text.slice(text.indexOf('\n\n') + 2))
+      }
+    }
   },
   async 'the client goes at the end'({ askings }) {
     for (const requesting of askings) requesting.hangUp()

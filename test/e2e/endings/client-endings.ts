@@ -34,6 +34,12 @@ const streamed = (words: number, text: string): Course =>
     words,
   })
 
+/** In the background a turn takes the course that it would have taken with its client, with a key or without. */
+const MIDDLE: Pick<Course, 'provider' | 'until'> = {
+  provider: [[...first(2), 'pause', ...rest(2)]],
+  until: { text: 'morning' },
+}
+
 /** When the client hangs up. */
 export const CLIENT_ENDINGS: readonly Ending[] = [
   {
@@ -93,6 +99,32 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     countsApart: true,
     stream: { ...uncounted, until: 'last of content' },
     collected: uncounted,
+  },
+  {
+    name: 'client gone, in the background',
+    act: 'the client goes and the turn stays',
+    sends: { background: true },
+    streamedResponseOnly: true,
+    stream: {
+      ...{ ...MIDDLE, row: ROWS.disconnectedInBackground, asIf: ROWS.complete },
+      ...{ seen: { kind: 'gone' }, claim: 'kept' },
+    },
+  },
+  {
+    name: 'cancelled in the background',
+    act: 'the response is cancelled',
+    sends: { background: true },
+    streamedResponseOnly: true,
+    stream: {
+      ...{ ...MIDDLE, row: ROWS.cancelled, words: 2, stored: 'cancelled' },
+      ...{ seen: { kind: 'broken', code: 'response_cancelled' }, claim: 'not-kept' },
+    },
+  },
+  {
+    name: 'followed by others while it runs',
+    act: 'others follow it',
+    streamedResponseOnly: true,
+    stream: { ...MIDDLE, row: ROWS.complete, seen: { kind: 'whole' }, claim: 'kept' },
   },
   {
     name: 'client gone, and the provider breaks off',

@@ -90,6 +90,8 @@ export interface Ending {
   readonly sends?: object
   /** The head of a stream goes out although there is no content yet. */
   readonly hasty?: true
+  /** Only a streamed response can end so: one in the background, or one that is followed. */
+  readonly streamedResponseOnly?: true
   /** It can only come about with an idempotency key. */
   readonly keyedOnly?: true
 }

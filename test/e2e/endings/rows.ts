@@ -13,6 +13,8 @@ export const ROWS = {
   brokeOff: 'The provider broke off after content was sent',
   changed: 'The key, account or plan changed, or a window ended, during the answer',
   disconnectedWithKey: 'The client of a request with an `Idempotency-Key` disconnected',
+  disconnectedInBackground: 'The client of a response in the background disconnected',
+  cancelled: 'A response in the background was cancelled',
   isReplayable: 'An answer was replayed for an `Idempotency-Key`',
   disconnectedEarly: 'The client disconnected before the provider accepted the request',
   disconnectedLater: 'The client disconnected later',

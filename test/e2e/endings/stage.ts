@@ -40,6 +40,8 @@ export const playedIn = (column: Column, endings: readonly Ending[]): readonly P
 const COUNTS_WITH_THE_REASON: ReadonlySet<Wire> = new Set(['responses', 'anthropic'])
 
 function courseIn(column: Column, ending: Ending): Course | undefined {
+  const isStreamedResponse = column.path === '/responses' && column.variant === 'stream'
+  if (ending.streamedResponseOnly && !isStreamedResponse) return undefined
   if (ending.countsApart && COUNTS_WITH_THE_REASON.has(column.wire)) return undefined
   switch (column.variant) {
     case 'json':

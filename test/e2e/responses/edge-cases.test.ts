@@ -54,7 +54,6 @@ describe('at the edges of /v1/responses', () => {
 
   it.each([
     ['/responses/input_tokens', /usage/],
-    ['/responses/resp_1/cancel', /background/],
     ['/responses/resp_1/input_items', /GET \/v1\/responses/],
   ])('%s is not supported, and the error says what to do instead', async (path, message) => {
     const { server } = setup()

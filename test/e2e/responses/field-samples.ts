@@ -266,10 +266,7 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
   priority: STANDARD,
   background: {
     served: [{ value: false }],
-    refused: [
-      [true, 'unsupported_parameter'],
-      ['no', 'unsupported_parameter'],
-    ],
+    refused: wrongTypes('no'),
   },
   conversation: notProvided('conv_1', { id: 'conv_1' }),
   prompt: notProvided({ id: 'pmpt_1' }),

@@ -62,6 +62,7 @@ export type AuditAction =
   | 'key_changed'
   | 'key_rotated'
   | 'key_revoked'
+  | 'job_admitted'
   | 'team_created'
   | 'team_changed'
   | 'caps_changed'

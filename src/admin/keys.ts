@@ -280,6 +280,8 @@ export async function describeKey({ ledger, catalog, limits }: DescribeKeyServic
     account: caller.accountId,
     name: caller.keyName,
     kind: caller.kind,
+    /** Of the key of a CI job. */
+    ...(caller.job && { run: caller.job.run }),
     /** Ids and globs; null admits every model of its kind. */
     models: caller.models ?? null,
     /** Shared by all wallet keys of the account; null for a builder key, which never uses it. */

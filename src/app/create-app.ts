@@ -67,6 +67,7 @@ import {
   type DatabaseKeyring,
   filesOfLedger,
   findMissingKeyring,
+  jobKeySecret,
   loadKeyring,
   nameLedgerOfKeyring,
   resealWithPrimary,
@@ -254,7 +255,7 @@ async function createServices(core: Core, closing: Closing): Promise<Services> {
     health: watchLanes({ ...core, rules }),
     countedInputs: createCountedInputs((found) => log.warn(found, CONTEXT_TOO_SMALL)),
     estimateErrors: createEstimateErrors(),
-    callers: createCallers({ db, pepper: apiKeyPepper(keyring), clock }),
+    callers: createCallers({ db, pepper: apiKeyPepper(keyring), jobSecret: jobKeySecret(keyring), clock }),
     people: await openPeople(core, { ...contents, notices, rules }, closing),
   }
 }

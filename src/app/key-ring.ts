@@ -289,6 +289,9 @@ function remedyFor({ source }: Keyring): string {
 /** API keys are found by their digest under this pepper, so it stays that of the founding key. */
 export const apiKeyPepper = ({ founding }: DatabaseKeyring): Uint8Array => deriveKey(founding.secret, 'api-key-pepper')
 
+/** Authenticates the keys of CI jobs. */
+export const jobKeySecret = ({ founding }: DatabaseKeyring): Uint8Array => deriveKey(founding.secret, 'job-keys')
+
 /** Seals of what the database keeps for as long as it is in use. */
 export type DatabaseSeals = ReturnType<typeof createDatabaseSeals>
 

@@ -24,6 +24,7 @@ export const SWAPPED_SECTIONS = [
   'hold',
   'hostedTools',
   'signIn',
+  'jobIssuers',
 ] as const satisfies readonly (keyof Config)[]
 
 type SwappedConfig = Pick<Config, (typeof SWAPPED_SECTIONS)[number]>
@@ -125,6 +126,7 @@ async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept, 
     strain: loopDelayMs === undefined ? undefined : { delayMs: loopDelayMs, forMs: loopDelayForMs },
     chosenCap: config.hold,
     signIn: config.signIn,
+    jobIssuers: config.jobIssuers,
     routing: config.routing,
     upstreams,
     hostedTools: config.hostedTools,

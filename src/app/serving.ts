@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { createJobKeys } from '../admin/job-keys.ts'
 import { playgroundKey } from '../admin/playground-key.ts'
 import { readReceipt } from '../admin/requests.ts'
 import type { AdminServices } from '../admin/services.ts'
@@ -37,6 +38,7 @@ import { loadSiteFiles } from '../server/site-files.ts'
 import { openTracing } from '../telemetry/tracing.ts'
 import type { ServerFacts, Services, Serving } from './app.ts'
 import { startJobs } from './jobs.ts'
+import { jobKeySecret } from './key-ring.ts'
 import { startNotices } from './notices.ts'
 import { openSend } from './open-send.ts'
 import { openConcurrencyLimiter, TurnCounter } from './turn-counter.ts'
@@ -51,6 +53,11 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     ...services,
     ...openConcurrencyLimiter(services, closing),
     options: edgeOptionsOf(services),
+    jobKeys: createJobKeys({
+      ...{ db, clock, audit: services.people.audit, secret: jobKeySecret(services.keyring) },
+      issuers: () => rules.current.jobIssuers,
+      onRefused: (facts) => services.log.warn(facts, 'the token of a CI job was refused'),
+    }),
     unauthenticatedLimiter: createAddressLimiter({
       nowMicros: clock.nowMicros,
       rule: () => rules.current.unauthenticatedPerAddress,

@@ -12,9 +12,10 @@ import type { LedgerTables } from '../db/tables.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { AccountRow, KeyId } from '../model/ids.ts'
 import { type Callers, createCallers } from './callers.ts'
-import { mintKey } from './secrets.ts'
+import { mintJobKey, mintKey } from './secrets.ts'
 
 const pepper = Buffer.alloc(32, 3)
+const jobSecret = Buffer.alloc(32, 4)
 const KEY = 'key_1' as KeyId
 const ACCOUNT = 1 as AccountRow
 
@@ -45,7 +46,7 @@ beforeEach(async () => {
     },
   }
   const db = new Kysely<LedgerTables>({ dialect: createStoreDialect(counted) })
-  callers = createCallers({ db, pepper, clock })
+  callers = createCallers({ db, pepper, jobSecret, clock })
   await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
 })
 
@@ -89,6 +90,7 @@ describe('finding the caller', () => {
         plan: undefined,
         person: undefined,
         readsOwnOnly: false,
+        job: undefined,
       },
     })
     const other = await makeKey({ id: 'key_2' })
@@ -330,5 +332,60 @@ describe('a key that ends', () => {
       callers.forgetAccount(ACCOUNT)
       expect(await callers.find(token)).toMatchObject(outcome)
     }
+  })
+})
+
+describe('the key of a CI job', () => {
+  const RUN = { account: 1, id: 'job:main:1.1', key: 1 }
+  const END = 2_000_000
+
+  /** Of a run that another statement has stored. */
+  async function makeJobKey(fields: Partial<NewKey> = {}, run: object = {}): Promise<string> {
+    await makeKey(fields)
+    const row = { ...RUN, tags: '["branch:main"]', opened_at: 1, ends_at: 9_000_000, ...run }
+    await database.db.insertInto('runs').values(row).execute()
+    return mintJobKey(jobSecret, { run: 1, expiresAt: END }, RUN)
+  }
+
+  it('is the key of its rule, in its run and with its tags, also when it is judged again', async () => {
+    const token = await makeJobKey({ models: '["m"]' })
+    const first = await callers.find(token)
+    if (first.kind !== 'caller') throw new Error(first.reason)
+    const job = { run: RUN.id, tags: '["branch:main"]' }
+    expect(first.caller).toMatchObject({ keyId: KEY, models: ['m'], job })
+    expect(callers.findAgain(first.caller)).toBe(callers.find(token))
+    await updateKey(database.db, 1, { models: '["n"]' })
+    callers.forget(KEY)
+    expect(await callers.findAgain(first.caller)).toMatchObject({ caller: { models: ['n'], job } })
+  })
+
+  it('ends at its own end, or with the key of its rule', async () => {
+    const token = await makeJobKey()
+    const found = await callers.find(token)
+    time = END
+    expect(callers.find(token)).toEqual(refused('expired'))
+    expect(found.kind === 'caller' && callers.findAgain(found.caller)).toEqual(refused('expired'))
+    time = 1_000_000
+    await updateKey(database.db, 1, { expires_at: 1_500_000 })
+    callers.forget(KEY)
+    expect(await callers.find(token)).toMatchObject({ kind: 'caller' })
+    time = 1_500_000
+    expect(callers.find(token)).toEqual(refused('expired'))
+    await updateKey(database.db, 1, { revoked_at: 1 })
+    callers.forget(KEY)
+    expect(await callers.find(token)).toEqual(refused('revoked'))
+  })
+
+  it('is unknown without its run, with another secret, or for a run that no job has begun', async () => {
+    const token = await makeJobKey({}, { key: null })
+    expect(await callers.find(token)).toEqual(refused('unknown'))
+    await database.db.updateTable('runs').set({ key: 1 }).where('row', '=', 1).execute()
+    callers.forgetAll()
+    expect(await callers.find(token)).toMatchObject({ kind: 'caller' })
+    for (const [secret, run] of [
+      [pepper, 1],
+      [jobSecret, 2],
+    ] as const)
+      expect(await callers.find(mintJobKey(secret, { run, expiresAt: END }, RUN))).toEqual(refused('unknown'))
   })
 })

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type CapsOfKey, capsOfKeys } from '../db/caps.ts'
 import { findKeyByDigest, findKeyWithAccount, type KeyWithAccount } from '../db/keys.ts'
+import { findRunByRow } from '../db/runs.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
@@ -11,7 +12,7 @@ import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { parseRunRule, type RunRule } from '../model/run.ts'
 import { parseStepDown } from '../model/step-down.ts'
-import { digestKey, KEY_LENGTH_MAX, readKey } from './secrets.ts'
+import { digestKey, isJobKeyOf, KEY_LENGTH_MAX, readJobKey, readKey } from './secrets.ts'
 
 export interface Callers {
   /** Synchronous when the key is in the cache, because every request calls this. */
@@ -40,21 +41,41 @@ const UNKNOWN_MICROS = 5_000_000
 const MALFORMED = { kind: 'refused', reason: 'malformed' } as const
 const ADMIN_KEY = { kind: 'refused', reason: 'admin-key' } as const
 
-export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: Clock }): Callers {
-  const { db, pepper, clock } = deps
+interface CallersOptions {
+  readonly db: LedgerDb
+  readonly pepper: Uint8Array
+  /** Authenticates the keys of CI jobs. */
+  readonly jobSecret: Uint8Array
+  readonly clock: Clock
+}
+
+export function createCallers({ db, pepper, jobSecret, clock }: CallersOptions): Callers {
   // The caches have only hashes of keys, so a memory dump has no secret.
   const known = createLruMap<string, KnownKey>(KNOWN_MAX)
   const unknownUntil = createLruMap<string, number>(UNKNOWN_MAX)
   const lookingUp = new Map<string, Promise<CallerOutcome>>()
   const secrets = new WeakMap<Caller, KnownSecret>()
 
-  const lookUp = async (name: string, digest: Buffer): Promise<CallerOutcome> => {
-    const changesBefore = callers.changes
+  const readByDigest = async (digest: Buffer): Promise<KnownKey | undefined> => {
     const found = await findKeyByDigest(db, digest)
-    const key = found && (await readKnownKey(db, found, digest.equals(found.digest) ? 'present' : 'former'))
+    return found && (await readKnownKey(db, found, digest.equals(found.digest) ? 'present' : 'former'))
+  }
+
+  const readByJob = async (token: string): Promise<KnownKey | undefined> => {
+    const { run: row, expiresAt } = readJobKey(token)
+    const run = await findRunByRow(db, row)
+    if (run === undefined || run.key === null) return undefined
+    if (!isJobKeyOf(jobSecret, token, { ...run, key: run.key })) return undefined
+    const found = await findKeyWithAccount(db, run.key)
+    return found && ofJob(await readKnownKey(db, found, 'present'), { run: run.id, tags: run.tags, expiresAt })
+  }
+
+  const lookUp = async ({ name, read }: KnownSecret): Promise<CallerOutcome> => {
+    const changesBefore = callers.changes
+    const key = await read()
     // A key that was read before a change must not be cached after it: a revoked key would stay valid.
     for (const each of [key?.outcome, key?.lapsed?.outcome]) {
-      if (each?.kind === 'caller') secrets.set(each.caller, { name, digest })
+      if (each?.kind === 'caller') secrets.set(each.caller, { name, read })
     }
     if (callers.changes === changesBefore) {
       if (key) known.set(name, key)
@@ -63,10 +84,11 @@ export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: C
     return key ? judgeKey(key, clock.now()) : UNKNOWN
   }
 
-  const lookUpOnce = (name: string, digest: Buffer): Promise<CallerOutcome> => {
+  const lookUpOnce = (secret: KnownSecret): Promise<CallerOutcome> => {
+    const { name } = secret
     const running = lookingUp.get(name)
     if (running) return running
-    const started = lookUp(name, digest).finally(() => {
+    const started = lookUp(secret).finally(() => {
       if (lookingUp.get(name) === started) lookingUp.delete(name)
     })
     lookingUp.set(name, started)
@@ -99,14 +121,16 @@ export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: C
       if (kind === 'admin') return ADMIN_KEY
       const until = unknownUntil.get(name)
       if (until !== undefined && until > clock.nowMicros()) return UNKNOWN
-      return lookUpOnce(name, digestKey(pepper, token))
+      if (kind === 'job') return lookUpOnce({ name, read: () => readByJob(token) })
+      const digest = digestKey(pepper, token)
+      return lookUpOnce({ name, read: () => readByDigest(digest) })
     },
     findAgain(caller: Caller) {
       const secret = secrets.get(caller)
       if (secret === undefined) return findByRow(caller)
       const key = known.get(secret.name)
       if (key) return key.lasting ?? judgeKey(key, clock.now())
-      return lookUpOnce(secret.name, secret.digest)
+      return lookUpOnce(secret)
     },
     forget: (id: KeyId) => forgetWhere((key) => key.id === id),
     forgetAccount: (account: AccountRow) => forgetWhere((key) => key.account === account),
@@ -115,10 +139,10 @@ export function createCallers(deps: { db: LedgerDb; pepper: Uint8Array; clock: C
   return callers
 }
 
-/** The name of a key in the cache, and its digest in the database. */
+/** The name of a key in the cache, and how it is read from the database. */
 interface KnownSecret {
   readonly name: string
-  readonly digest: Buffer
+  readonly read: () => Promise<KnownKey | undefined>
 }
 
 type CallerRefusal =
@@ -189,6 +213,22 @@ function knownKeyOf(key: KeyWithAccount, caps: CapsOfKey, by: 'present' | 'forme
   }
 }
 
+/** The key of a job is the key of its rule until its own end, in the run of the job. */
+function ofJob(
+  key: KnownKey,
+  { expiresAt, run, tags }: { expiresAt: number; run: string; tags: string | null },
+): KnownKey {
+  const inJob = (outcome: CallerOutcome): CallerOutcome =>
+    outcome.kind === 'refused' ? outcome : { ...outcome, caller: { ...outcome.caller, job: { run, tags } } }
+  return {
+    ...key,
+    expiresAt: Math.min(expiresAt, key.expiresAt ?? expiresAt),
+    outcome: inJob(key.outcome),
+    lapsed: key.lapsed && { ...key.lapsed, outcome: inJob(key.lapsed.outcome) },
+    lasting: undefined,
+  }
+}
+
 /** The most final reason first. */
 function refusalOf(key: KeyWithAccount): CallerRefusal | undefined {
   if (key.revoked_at !== null) return 'revoked'
@@ -215,6 +255,7 @@ const callerOf = (key: KeyWithAccount, { own, shared }: CapsOfKey): Caller => ({
     key.kind === 'builder' && key.plan !== null ? { id: key.plan, endsAt: key.plan_ends_at ?? undefined } : undefined,
   person: key.person ?? undefined,
   readsOwnOnly: key.person_role === 'member',
+  job: undefined,
 })
 
 /** The playground sends no headers, so its key cannot require them. */
@@ -230,7 +271,7 @@ export function callerProblem(reason: CallerRefusal): Problem {
   switch (reason) {
     case 'malformed':
       return invalid(
-        'The API key is incomplete, mistyped or from another server. Keys of this server begin with mr_wallet_ or mr_builder_. Copy the whole key again.',
+        'The API key is incomplete, mistyped or from another server. Keys of this server begin with mr_wallet_, mr_builder_ or mr_job_. Copy the whole key again.',
       )
     case 'admin-key':
       return invalid(
@@ -239,7 +280,7 @@ export function callerProblem(reason: CallerRefusal): Problem {
     case 'unknown':
       return invalid('The API key is not known here. Check that it belongs to this server.')
     case 'expired':
-      return invalid('The API key has expired. Create a new one.')
+      return invalid('The API key has expired. Create a new one, or exchange the token of the job again.')
     case 'disabled':
       return invalid('The API key is disabled. Its owner can enable it again.')
     case 'person-disabled':

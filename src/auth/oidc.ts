@@ -1,7 +1,7 @@
 import type { Configuration, ServerMetadata } from 'openid-client'
-import { pause } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Secret } from '../lib/secret.ts'
+import { boundedFetch, createDiscovery, isPlain, TIMEOUT_SECONDS } from './discovery.ts'
 
 /** A group and what its people are in an account, or on this server. */
 export interface RoleRule {
@@ -70,57 +70,15 @@ export interface OidcFailure {
 
 export type OidcClient = ReturnType<typeof createOidcClient>
 
-/** Requests to a provider: discovery, tokens, keys, user info. */
-const TIMEOUT_SECONDS = 10
-/** More than any document of a provider has; a person may be in thousands of groups. */
-const ANSWER_BYTES_MAX = 2 * 1024 * 1024
-const DISCOVERED_FOR_MS = 3_600_000
-/** While the provider does not answer, what was discovered before is used for this long. */
-const STALE_FOR_MS = 24 * 3_600_000
-/** A failed discovery is not repeated for this long, so that a page of sign-ins does not become a flood. */
-const FAILED_FOR_MS = 5_000
-const RETRY_AFTER_MS = 300
-
 const SUBJECT_LENGTH_MAX = 255
 const GROUPS_MAX = 5_000
-
-interface Discovered {
-  readonly metadata: ServerMetadata
-  readonly at: number
-}
 
 /**
  * Talks to one provider. The operator has configured its address, so it may be a private one. The package is loaded with the first
  * sign-in.
  */
-export function createOidcClient(provider: OidcProvider, { nowMicros }: Pick<Clock, 'nowMicros'>) {
-  let discovered: Discovered | undefined
-  let failed: { readonly error: unknown; readonly at: number } | undefined
-  let running: Promise<ServerMetadata> | undefined
-  const nowMs = () => nowMicros() / 1000
-
-  const discover = async (): Promise<ServerMetadata> => {
-    const now = nowMs()
-    if (discovered !== undefined && now - discovered.at < DISCOVERED_FOR_MS) return discovered.metadata
-    const isStaleGood = discovered !== undefined && now - discovered.at < STALE_FOR_MS
-    if (failed !== undefined && now - failed.at < FAILED_FOR_MS) {
-      if (isStaleGood && discovered !== undefined) return discovered.metadata
-      throw failed.error
-    }
-    running ??= fetchMetadata(provider).finally(() => {
-      running = undefined
-    })
-    try {
-      const metadata = await running
-      discovered = { metadata, at: nowMs() }
-      failed = undefined
-      return metadata
-    } catch (error) {
-      failed = { error, at: nowMs() }
-      if (isStaleGood && discovered !== undefined) return discovered.metadata
-      throw error
-    }
-  }
+export function createOidcClient(provider: OidcProvider, clock: Pick<Clock, 'nowMicros'>) {
+  const discover = createDiscovery(provider, clock)
 
   /** A new one for each attempt, so that the keys of the provider are read when they are used and a rotation is seen at once. */
   const configure = async (): Promise<Configuration | OidcFailure> => {
@@ -162,28 +120,6 @@ export function createOidcClient(provider: OidcProvider, { nowMicros }: Pick<Clo
   }
 }
 
-async function fetchMetadata(provider: OidcProvider): Promise<ServerMetadata> {
-  const oidc = await import('openid-client')
-  const once = async () => {
-    const options = {
-      execute: isPlain(provider) ? [oidc.allowInsecureRequests] : [],
-      timeout: TIMEOUT_SECONDS,
-      [oidc.customFetch]: boundedFetch,
-    }
-    const found = await oidc.discovery(new URL(provider.issuer), provider.clientId, undefined, oidc.None(), options)
-    return found.serverMetadata()
-  }
-  try {
-    return await once()
-  } catch {
-    await pause(RETRY_AFTER_MS)
-    return once()
-  }
-}
-
-/** Only an issuer on this machine may be: the configuration refuses others. */
-const isPlain = ({ issuer }: OidcProvider): boolean => issuer.startsWith('http:')
-
 async function configurationOf(provider: OidcProvider, metadata: ServerMetadata): Promise<Configuration> {
   const oidc = await import('openid-client')
   const secret = provider.clientSecret?.reveal()
@@ -198,21 +134,6 @@ async function configurationOf(provider: OidcProvider, metadata: ServerMetadata)
   // Without this the signature would not be checked, because the token comes from the provider itself.
   oidc.enableNonRepudiationChecks(configuration)
   return configuration
-}
-
-/** Reads at most so many bytes, and follows no redirect. */
-async function boundedFetch(url: string, options: object): Promise<Response> {
-  const response = await fetch(url, { ...options, redirect: 'manual' })
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of response.body ?? []) {
-    bytes += piece.length
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`The answer of ${new URL(url).host} is longer than 2 MiB.`)
-    pieces.push(piece)
-  }
-  const { status, statusText, headers } = response
-  const hasBody = status !== 204 && status !== 304 && status >= 200
-  return new Response(hasBody ? Buffer.concat(pieces) : null, { status, statusText, headers })
 }
 
 type Claims = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { secureRandom } from '../lib/random-id.ts'
-import { checksumOf, digestKey, encodeBase62, mintKey, readKey } from './secrets.ts'
+import { checksumOf, digestKey, encodeBase62, isJobKeyOf, mintJobKey, mintKey, readJobKey, readKey } from './secrets.ts'
 
 const pepper = Buffer.alloc(32, 1)
 const deps = { pepper, random: secureRandom }
@@ -41,6 +41,33 @@ describe('a minted key', () => {
   it('has a form that never changes, because keys live for years', () => {
     expect(minted.key).toMatchInlineSnapshot(`"mr_wallet_ehv1hsdOHPxDuX3xn9YyIKbgl4yJuySCWzdimD4heup1enn1l"`)
     expect(checksumOf('mr_wallet_')).toMatchInlineSnapshot(`"39M8SM"`)
+  })
+})
+
+describe('the key of a CI job', () => {
+  const of = { account: 3, id: 'job:main:1.1', key: 7 }
+  const job = { run: 2 ** 47 + 5, expiresAt: 4_102_444_800_000 }
+  const key = mintJobKey(pepper, job, of)
+
+  it('says its run and its end, and has the form of a key', () => {
+    expect(readKey(key)).toBe('job')
+    expect(readJobKey(key)).toEqual(job)
+    expect(key).toMatchInlineSnapshot(`"mr_job_ULrwNTJdqoq1iEZL6HsSEn6t1NLotFyLS9xXcYtpdht4CiAdE"`)
+  })
+
+  it('is good for what it was made for only', () => {
+    expect(isJobKeyOf(pepper, key, of)).toBe(true)
+    for (const other of [{ account: 4 }, { id: 'job:main:1.2' }, { key: 8 }])
+      expect(isJobKeyOf(pepper, key, { ...of, ...other })).toBe(false)
+    expect(isJobKeyOf(Buffer.alloc(32, 2), key, of)).toBe(false)
+    const secret = key.slice('mr_job_'.length, -6)
+    for (let place = 0; place < secret.length; place++) {
+      const letter = secret[place] === 'a' ? 'b' : 'a'
+      const body = `mr_job_${secret.slice(0, place)}${letter}${secret.slice(place + 1)}`
+      expect([place, isJobKeyOf(pepper, body + checksumOf(body), of)]).toEqual([place, false])
+    }
+    const over = `mr_job_${'z'.repeat(43)}`
+    expect(readJobKey(over + checksumOf(over))).toEqual({ run: 0, expiresAt: 0 })
   })
 })
 

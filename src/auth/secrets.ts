@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { encodeBase32, type RandomBytes } from '../lib/random-id.ts'
 import type { KeyKind } from '../model/caller.ts'
@@ -7,10 +7,13 @@ import type { KeyKind } from '../model/caller.ts'
  * The prefix says what a key is for: models, or the management API. Behind it are 43 characters of 62 for 256 random bits, and 6
  * for the checksum of all before them.
  */
-const PREFIXES = { wallet: 'mr_wallet_', builder: 'mr_builder_', admin: 'mra_' } as const satisfies Record<
-  KeyKind | 'admin',
-  string
->
+const PREFIXES = {
+  wallet: 'mr_wallet_',
+  builder: 'mr_builder_',
+  admin: 'mra_',
+  job: 'mr_job_',
+} as const satisfies Record<TokenKind, string>
+type TokenKind = KeyKind | 'admin' | 'job'
 const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 
@@ -72,17 +75,73 @@ export const KEY_LENGTH_MAX =
 const CHARACTERS = /^[0-9A-Za-z]+$/
 
 /** The kind of a token that may be a key; undefined if it certainly is not. Checks the length first, so long texts cost nothing. */
-export function readKey(token: string): KeyKind | 'admin' | undefined {
+export function readKey(token: string): TokenKind | undefined {
   const kind = kindOf(token)
   if (kind === undefined || !CHARACTERS.test(token.slice(PREFIXES[kind].length))) return undefined
   return checksumOf(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH) ? kind : undefined
 }
 
-const kindOf = (token: string): KeyKind | 'admin' | undefined =>
-  (['wallet', 'builder', 'admin'] as const).find(
+const kindOf = (token: string): TokenKind | undefined =>
+  (['wallet', 'builder', 'admin', 'job'] as const).find(
     (kind) =>
       token.length === PREFIXES[kind].length + SECRET_LENGTH + CHECKSUM_LENGTH && token.startsWith(PREFIXES[kind]),
   )
+
+/** The key of a CI job: the run that it belongs to, its end, and a MAC over both and over what the run says. Nothing of it is stored. */
+export interface JobKey {
+  /** The row of the run. */
+  readonly run: number
+  /** Milliseconds, a whole second. */
+  readonly expiresAt: number
+}
+
+/** What a run says: another row with the same number, as after a restored backup, has another MAC. */
+interface RunOfJob {
+  readonly account: number
+  readonly id: string
+  readonly key: number
+}
+
+const ROW_BYTES = 6
+const SECONDS_BYTES = 5
+const MAC_BYTES = 32 - ROW_BYTES - SECONDS_BYTES
+
+export function mintJobKey(secret: Uint8Array, { run, expiresAt }: JobKey, of: RunOfJob): string {
+  const bytes = Buffer.alloc(ROW_BYTES + SECONDS_BYTES)
+  bytes.writeUIntBE(run, 0, ROW_BYTES)
+  bytes.writeUIntBE(Math.floor(expiresAt / 1000), ROW_BYTES, SECONDS_BYTES)
+  const body = PREFIXES.job + encodeBase62(Buffer.concat([bytes, macOfJob(secret, bytes, of)]), SECRET_LENGTH)
+  return body + checksumOf(body)
+}
+
+/** Without a check of its MAC, for which the run has to be read first. */
+export function readJobKey(token: string): JobKey {
+  const bytes = bytesOfJobKey(token)
+  const expiresAt = bytes.readUIntBE(ROW_BYTES, SECONDS_BYTES) * 1000
+  return { run: bytes.readUIntBE(0, ROW_BYTES), expiresAt }
+}
+
+export function isJobKeyOf(secret: Uint8Array, token: string, of: RunOfJob): boolean {
+  const bytes = bytesOfJobKey(token)
+  const head = bytes.subarray(0, ROW_BYTES + SECONDS_BYTES)
+  return timingSafeEqual(macOfJob(secret, head, of), bytes.subarray(ROW_BYTES + SECONDS_BYTES))
+}
+
+const macOfJob = (secret: Uint8Array, head: Uint8Array, { account, id, key }: RunOfJob): Buffer =>
+  createHmac('sha256', secret)
+    .update(head)
+    .update(JSON.stringify([account, id, key]))
+    .digest()
+    .subarray(0, MAC_BYTES)
+
+/** 43 letters of 62 hold a little more than 32 bytes: what is over is no key that was minted. */
+function bytesOfJobKey(token: string): Buffer {
+  let rest = 0n
+  for (const letter of token.slice(PREFIXES.job.length, -CHECKSUM_LENGTH))
+    rest = rest * 62n + BigInt(BASE62.indexOf(letter))
+  const hex = rest.toString(16).padStart(64, '0')
+  return Buffer.from(hex.length > 64 ? '00'.repeat(32) : hex, 'hex')
+}
 
 /** The prefix lets logs hide it, and distinguishes it from an API key. */
 const PREFIX = 'mr_session_'

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
+import { DEFAULT_TAGS, type JobIssuer } from '../auth/job-rules.ts'
 import type { OidcProvider } from '../auth/oidc.ts'
 import { type Plan, planWindow, type Upstream } from '../catalog/catalog.ts'
 import { readTraits } from '../catalog/known-models.ts'
@@ -70,6 +71,7 @@ export const resolveConfig = (
   mail: parsed.mail && resolveMail(parsed.mail),
   notices: { allowPrivateWebhooks: parsed.notices.allow_private_webhooks },
   signIn: resolveSignIn(parsed.sign_in),
+  jobIssuers: resolveKeyless(parsed.keyless),
   hostedTools: parsed.hosted_tools,
   streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
   hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },
@@ -146,6 +148,21 @@ const resolveSignIn = ({ password, second_factor, oidc, scim }: Parsed['sign_in'
   ),
   scimRoles: scim.roles,
 })
+
+const resolveKeyless = ({ issuers }: Parsed['keyless']): readonly JobIssuer[] =>
+  issuers.map(({ name, issuer, audience, rules }) => ({
+    ...{ name, issuer, audience },
+    rules: rules.map(({ name, key, match, tags, lifetime, run }) => ({
+      ...{ name, key, lifetimeMs: lifetime, runClaims: run.claims, endsMs: run.ends },
+      match: new Map(Object.entries(match)),
+      tags: tags?.map(({ name, claim, from }) => ({ name, claim, from })) ?? DEFAULT_TAGS,
+      budget: {
+        ...(run.max !== undefined && { total: run.max }),
+        ...(run.max_requests !== undefined && { requests: BigInt(run.max_requests) }),
+        ...(run.max_tokens !== undefined && { tokens: BigInt(run.max_tokens) }),
+      },
+    })),
+  }))
 
 /** `memoryBytes`: undefined derives it from the memory of the process. `loopDelayMs`: undefined sets no limit. */
 const resolveOverload = (overload: Parsed['overload']) => ({

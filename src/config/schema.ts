@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Cycle } from '../model/allowance.ts'
+import { keylessSchema } from './keyless-schema.ts'
 import { mailSchema, noticesSchema } from './mail-schema.ts'
 import { importSchema, modelGlob, modelSchema } from './model-schema.ts'
 import { paymentsSchema } from './payments-schema.ts'
@@ -206,6 +207,7 @@ export const configSchema = section('Configuration of Millrace.', {
   mail: mailSchema.optional(),
   notices: noticesSchema.prefault({}),
   sign_in: signInSchema.prefault({}),
+  keyless: keylessSchema.prefault({}),
   hosted_tools: choice(
     'Tools that only a provider can run. ignore: dropped and named in a header. reject: declaring one is an error.',
     ['ignore', 'reject'],

@@ -4,7 +4,7 @@ import { choice, flag, list, optionalText, read, scalar, section, text, wrong } 
 
 const EXPECTED_ISSUER = 'the address of an issuer, such as https://login.example.com'
 
-const issuer = scalar<string>(
+export const issuer = scalar<string>(
   'Its issuer, as its discovery document spells it: the part before /.well-known/openid-configuration.',
   { type: 'string', examples: ['https://example.okta.com'] },
   (value) => {

@@ -3,7 +3,7 @@ import { RUN_CAPS, type RunCapName } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import { RUN_TAG } from '../model/run.ts'
 import { type PageBefore, unionOfKinds } from './sql.ts'
-import { type AtomicStatement, type SqlStore, statement } from './sql-store.ts'
+import { type AtomicStatement, changeOne, type SqlStore, statement } from './sql-store.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
 export type StoredRun = Row<'runs'>
@@ -25,6 +25,15 @@ export const runInsert = ({ account, id, parent, ends_at, opened_at, person, amo
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, id) DO NOTHING`,
     ...[account, id, parent, amounts.total ?? null, amounts.requests ?? null, amounts.tokens ?? null],
     ...[ends_at, opened_at, person],
+  )
+
+/** The run of a CI job, with its terms. It changes nothing where the run exists already. */
+export const jobRunInsert = (run: Omit<NewRun, 'parent'> & Pick<StoredRun, 'key' | 'tags'>): AtomicStatement =>
+  changeOne(
+    `INSERT INTO runs (account, id, max_nano, max_requests, max_tokens, ends_at, opened_at, person, key, tags)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, id) DO NOTHING`,
+    ...[run.account, run.id, run.amounts.total ?? null, run.amounts.requests ?? null, run.amounts.tokens ?? null],
+    ...[run.ends_at, run.opened_at, run.person, run.key, run.tags],
   )
 
 /** The runs of an account; with a person, those that their keys began. The newest first, each with the id of the run around it. */

@@ -87,6 +87,10 @@ export interface LedgerTables extends PeopleTables {
     ends_at: number
     /** The row of the person whose key began it. */
     person: Generated<number | null>
+    /** Of a CI job: the key that its requests count for. */
+    key: Generated<number | null>
+    /** Of a CI job: the tags of its requests, as receipts store them. */
+    tags: Generated<string | null>
   }
   /** Caps of people and teams, of new keys, and those of keys that have no column. */
   spend_caps: {

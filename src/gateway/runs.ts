@@ -10,6 +10,7 @@ import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import {
   capsOfRun,
   isConversationRun,
+  JOB_RUN,
   RUN_KEPT_MS,
   type Run,
   type RunTerms,
@@ -34,8 +35,11 @@ export type OpenRunOutcome =
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 export interface Runs {
-  /** The run that a request names; its first request begins it. Synchronous with most later requests. */
-  open(caller: Pick<Caller, 'account' | 'person'>, terms: RunTerms): OpenRunOutcome | Promise<OpenRunOutcome>
+  /**
+   * The run that a request names; its first request begins it. Synchronous with most later requests. The requests of a CI job do not
+   * leave its run.
+   */
+  open(caller: Pick<Caller, 'account' | 'person' | 'job'>, terms: RunTerms): OpenRunOutcome | Promise<OpenRunOutcome>
 }
 
 type Beginner = Parameters<Runs['open']>[0]
@@ -89,14 +93,18 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     }
   }
 
-  const begin = async ({ account, person }: Beginner, terms: RunTerms): Promise<StoredRun | Problem> => {
+  const begin = async ({ account, person, job }: Beginner, terms: RunTerms): Promise<StoredRun | Problem> => {
+    if (terms.id.startsWith(JOB_RUN))
+      return wrong(`Only the token of a CI job begins a run whose id begins with \`${JOB_RUN}\`. Choose another id.`)
     let parent: StoredRun | undefined
     let outer: KnownRun | undefined
-    if (terms.parent !== undefined) {
-      parent = await findRun(db, account, terms.parent)
-      const message = `No run of this account has the id ${JSON.stringify(terms.parent)}. Send the first request of a run before those of the runs inside it.`
+    const around = terms.parent ?? job?.run
+    if (around !== undefined) {
+      parent = await findRun(db, account, around)
+      const message = `No run of this account has the id ${JSON.stringify(around)}. Send the first request of a run before those of the runs inside it.`
       if (parent === undefined) return wrong(message)
       outer = await load(parent)
+      if (job !== undefined && !outer.ids.includes(job.run)) return outside(job.run)
       if (outer.ids.length >= DEPTH_MAX)
         return wrong(`Runs may be ${DEPTH_MAX} deep. Give this one a parent further out.`)
     }
@@ -121,7 +129,7 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     if ('code' in stored) return { kind: 'refused', problem: stored }
     const run = await load(stored)
     known.set(`${account} ${terms.id}`, run)
-    return judge(run, terms)
+    return judge(run, terms, caller.job)
   }
 
   const unavailable = (error: unknown): OpenRunOutcome => {
@@ -130,9 +138,11 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     return { kind: 'refused', problem: ledgerUnavailable() }
   }
 
-  const judge = (run: KnownRun, terms: RunTerms): OpenRunOutcome => {
+  const judge = (run: KnownRun, terms: RunTerms, job: Beginner['job']): OpenRunOutcome => {
+    const isOutside = job !== undefined && !run.ids.includes(job.run)
     const refusal =
-      (terms.areOfKey ? undefined : differenceOf(run, terms)) ?? (run.endsAt <= now() ? ended(run) : undefined)
+      (isOutside ? outside(job.run) : terms.areOfKey ? undefined : differenceOf(run, terms)) ??
+      (run.endsAt <= now() ? ended(run) : undefined)
     return refusal === undefined ? { kind: 'run', run } : { kind: 'refused', problem: refusal }
   }
 
@@ -142,7 +152,7 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
       // The ledger may have forgotten it by now.
       return run === undefined || run.endsAt + RUN_KEPT_MS <= now()
         ? find(caller, terms).catch(unavailable)
-        : judge(run, terms)
+        : judge(run, terms, caller.job)
     },
   }
 }
@@ -150,6 +160,11 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
 const big = (count: number | null): bigint | null => (count === null ? null : BigInt(count))
 
 const wrong = (message: string): Problem => problem('invalid_value', message, { param: 'x-millrace-run' })
+
+const outside = (within: string): Problem =>
+  wrong(
+    `The key of a CI job works in the run ${JSON.stringify(within)} and in runs inside it. Leave the header out, or choose an id of your own.`,
+  )
 
 /** The terms of a run do not change: else a child could raise its own budget. */
 function differenceOf({ id, parent, amounts }: KnownRun, terms: RunTerms): Problem | undefined {

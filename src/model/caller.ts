@@ -36,6 +36,16 @@ export interface Caller {
   readonly person: number | undefined
   /** Whether the key reads only what keys of its person have requested, as the key of a member does. */
   readonly readsOwnOnly: boolean
+  /** The CI job whose token was exchanged for the key. */
+  readonly job: CallerJob | undefined
+}
+
+/** What a job cannot choose itself. */
+export interface CallerJob {
+  /** All requests are in this run, or in a run inside it. */
+  readonly run: string
+  /** Of every receipt, as it stores them. */
+  readonly tags: string | null
 }
 
 /** Whose requests and responses may be read: those of an account; with a person, only theirs. */

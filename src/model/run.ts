@@ -161,6 +161,12 @@ const invalid = (what: string): ReadRun => ({
 
 const shown = (text: string): string => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 
+/** So begin the runs of CI jobs, which take their terms from the configuration: no request begins one. */
+export const JOB_RUN = 'job:'
+
+/** The run of a job, as a request names it that says nothing else. */
+export const termsOfJob = (id: string): RunTerms => ({ id, parent: undefined, amounts: {}, ends: undefined })
+
 /** The tag by which the receipts of a run are found. Clients cannot set it otherwise. */
 export const RUN_TAG = 'run'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isTag, readTags, tagsOf } from './tags.ts'
+import { isTag, readTags, tagsOf, withJobTags } from './tags.ts'
 
 it('reads names and values, in the order of their names, and ignores empty parts', () => {
   expect(readTags('repo=millrace, branch=feature/x=1,,')).toEqual({
@@ -36,4 +36,19 @@ it('gives the tags of a receipt by name, and knows a tag of a filter', () => {
   expect(tagsOf(null)).toBeNull()
   expect(['repo:millrace', 'repo:a:b'].every(isTag)).toBe(true)
   expect(['repo', 'repo:', ':x', 'Repo:x', 'repo:a b'].some(isTag)).toBe(false)
+})
+
+it('keeps the tags of a job, and adds those that a request may choose', () => {
+  const ofJob = '["branch:main","repository:a/b"]'
+  expect(withJobTags(undefined, ofJob)).toEqual({ kind: 'tags', tags: ofJob })
+  expect(withJobTags(undefined, null)).toEqual({ kind: 'tags', tags: undefined })
+  expect(withJobTags('["branch:main","step:lint"]', ofJob)).toEqual({
+    kind: 'tags',
+    tags: '["branch:main","repository:a/b","step:lint"]',
+  })
+  expect(withJobTags('["branch:other"]', ofJob)).toMatchObject({
+    message: expect.stringContaining('`branch` comes from'),
+  })
+  const seven = JSON.stringify(Array.from({ length: 7 }, (_, index) => `t${index}:x`))
+  expect(withJobTags(seven, ofJob)).toMatchObject({ message: expect.stringContaining('more than 8 tags') })
 })

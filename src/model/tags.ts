@@ -4,7 +4,7 @@ import { RUN_TAG } from './run.ts'
  * What a client says about a request in `x-millrace-tags`, for lists and reports: `repo=millrace, branch=main`. A name occurs once, so
  * the values of one name divide an account's usage.
  */
-const TAGS_MAX = 8
+export const TAGS_MAX = 8
 const NAME = /^[a-z][a-z0-9_.-]{0,31}$/
 /** Visible ASCII characters without quotes and commas, which would need an escape. */
 const VALUE = /^[\x21\x23-\x2b\x2d-\x7e]{1,64}$/
@@ -42,6 +42,23 @@ function problemOf(name: string, value: string, before: ReadonlyMap<string, stri
   if (name === RUN_TAG) return '`run` is the run of the request, which the header x-millrace-run names'
   return before.size === TAGS_MAX ? `it has more than ${TAGS_MAX} tags` : undefined
 }
+
+/** The tags of a request of a CI job, which cannot give those of its token another value. */
+export function withJobTags(sent: string | undefined, ofJob: string | null): ReadTags {
+  const [own, fixed] = [sent, ofJob ?? undefined].map((tags) => new Set(tags && (JSON.parse(tags) as string[])))
+  const fixedNames = new Set([...fixed!].map((tag) => splitTag(tag)[0]))
+  const other = [...own!].find((tag) => fixedNames.has(splitTag(tag)[0]) && !fixed!.has(tag))
+  const all = [...new Set([...own!, ...fixed!])].sort()
+  const message =
+    other === undefined
+      ? all.length > TAGS_MAX && `there are more than ${TAGS_MAX} tags with those of the job's token`
+      : `\`${splitTag(other)[0]}\` comes from the job's token`
+  if (message)
+    return { kind: 'invalid', message: `The header x-millrace-tags is invalid: ${message}. Send other tags.` }
+  return { kind: 'tags', tags: all.length === 0 ? undefined : JSON.stringify(all) }
+}
+
+export const isTagName = (text: string): boolean => NAME.test(text) && text !== RUN_TAG && text !== STEP_TAG
 
 const withTag = (tags: string | undefined, name: string, value: string): string =>
   JSON.stringify([...(tags === undefined ? [] : (JSON.parse(tags) as string[])), `${name}:${value}`].sort())

@@ -182,7 +182,11 @@ describe('authentication', () => {
     ['expired', 'invalid_api_key', /has expired/],
     ['disabled', 'invalid_api_key', /owner can enable it/],
     ['revoked', 'invalid_api_key', /Create a new one/],
-    ['malformed', 'invalid_api_key', /from another server\. Keys of this server begin with mr_wallet_ or mr_builder_/],
+    [
+      'malformed',
+      'invalid_api_key',
+      /from another server\. Keys of this server begin with mr_wallet_, mr_builder_ or mr_job_/,
+    ],
     ['account-closed', 'invalid_api_key', /is closed/],
     ['account-suspended', 'account_suspended', /Ask the operator/],
   ] as const)('a key that is %s is %s, and the log knows why', async (reason, code, message) => {

@@ -12,6 +12,7 @@ import type { RequestContext } from './request-context.ts'
 import { sendJson, sendJsonBytes, sendProblem } from './respond.ts'
 import { serveScim } from './scim/serve-scim.ts'
 import { receiveStripeEvent } from './stripe-webhook.ts'
+import { exchangeToken } from './token-exchange.ts'
 import { describeKey, getCredits, getKeyInfo, getModel, getRequest, getRun, listModels } from './v1/look-ups.ts'
 import { postTurn } from './v1/post-turn.ts'
 import { cancelResponse, deleteResponse, getResponse } from './v1/stored-responses.ts'
@@ -51,6 +52,7 @@ const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/console/', allMethods(serveConsole)],
   ['/admin/v1', allMethods(serveAdmin)],
   ['/admin/v1/', allMethods(serveAdmin)],
+  ['/oauth/token', { POST: exchangeToken }],
   ['/stripe/webhook', { POST: receiveStripeEvent }],
   ['/scim/v2', allMethods(serveScim)],
   ['/scim/v2/', allMethods(serveScim)],

@@ -1,4 +1,5 @@
 import type { CountedInputs, RefusedTurnCounter } from '../admin/count-usage.ts'
+import type { JobKeys } from '../admin/job-keys.ts'
 import type { OwnerServices } from '../admin/services.ts'
 import type { SignInServices } from '../admin/sessions.ts'
 import type { SignOn } from '../admin/sign-on.ts'
@@ -57,6 +58,8 @@ export interface EdgeServices {
   readonly log: Pick<Log, 'request'>
   readonly metrics: Pick<Metrics, 'requestEnded' | 'turnEnded'>
   readonly callers: Pick<Callers, 'find' | 'findAgain'>
+  /** Keys for CI jobs. */
+  readonly jobKeys: JobKeys
   /** Limits requests without a valid key, by address. */
   readonly unauthenticatedLimiter: Pick<AddressLimiter, 'take'>
   readonly ledger: Pick<Ledger, 'gate' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>

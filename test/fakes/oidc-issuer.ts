@@ -24,6 +24,10 @@ export interface IssuerFaults {
   status?: number
   /** Answers discovery with another issuer. */
   issuer?: string
+  /** Another address of its keys. */
+  keysAt?: string
+  /** Answers the keys like this. */
+  keys?: { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly text: string }
 }
 
 export type TestIssuer = Awaited<ReturnType<typeof startIssuer>>
@@ -91,6 +95,11 @@ export async function startIssuer({ alg = 'RS256', page = false }: { alg?: Algor
       back.searchParams.set('state', query.get('state')!)
       return back.href
     },
+    /** A token for a job, as CI systems give it without a browser. */
+    issueToken(claims: Readonly<Record<string, unknown>>): string {
+      const times = { iat: seconds(), nbf: seconds() - 5, exp: seconds() + 300 }
+      return writeToken({ iss: issuer.url, ...times, ...claims, ...issuer.faults.claims }, key, issuer.faults.signature)
+    },
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }
   const seconds = () => Math.floor(Date.now() / 1000)
@@ -134,12 +143,15 @@ export async function startIssuer({ alg = 'RS256', page = false }: { alg?: Algor
     if (pathname === '/.well-known/openid-configuration') {
       return send(response, 200, {
         ...{ issuer: issuer.faults.issuer ?? issuer.url, authorization_endpoint: `${issuer.url}/authorize` },
-        ...{ token_endpoint: `${issuer.url}/token`, jwks_uri: `${issuer.url}/keys` },
+        ...{ token_endpoint: `${issuer.url}/token`, jwks_uri: issuer.faults.keysAt ?? `${issuer.url}/keys` },
         ...{ userinfo_endpoint: `${issuer.url}/userinfo`, response_types_supported: ['code'] },
         ...{ subject_types_supported: ['public'], id_token_signing_alg_values_supported: ['RS256', 'ES256'] },
         ...{ code_challenge_methods_supported: ['S256'] },
       })
     }
+    const { keys } = issuer.faults
+    if (pathname === '/keys' && keys !== undefined)
+      return response.writeHead(keys.status ?? 200, keys.headers).end(keys.text)
     if (pathname === '/keys') return send(response, 200, { keys: [key.jwk] })
     if (pathname === '/token') return void exchange(request, response)
     if (pathname === '/userinfo') {

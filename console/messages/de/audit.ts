@@ -57,6 +57,7 @@ export const audit: Catalogue['audit'] = {
     caps_changed: 'Limits geändert',
     cap_raised: 'Limit erhöht',
     key_revoked: 'Schlüssel widerrufen',
+    job_admitted: 'CI-Job zugelassen',
     code_redeemed: 'Code eingelöst',
     funds_asked: 'Guthaben angefordert',
     payment_started: 'Zahlung begonnen',

@@ -55,6 +55,7 @@ export const audit = {
     caps_changed: 'Caps changed',
     cap_raised: 'Cap raised',
     key_revoked: 'Key revoked',
+    job_admitted: 'CI job admitted',
     code_redeemed: 'Code redeemed',
     funds_asked: 'Funds requested',
     payment_started: 'Payment begun',

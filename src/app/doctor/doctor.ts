@@ -35,8 +35,11 @@ export async function examine(
   ]
   const skipped: string[] = []
   const data = outcome.kind === 'loaded' ? outcome.config.storage.data : outcome.data
-  const accounts = outcome.kind === 'loaded' ? roleAccountsOf(outcome.config) : []
-  const server = data === undefined ? undefined : await examineServer(data, version, accounts)
+  const named =
+    outcome.kind === 'loaded'
+      ? { accounts: roleAccountsOf(outcome.config), keys: keysOfJobs(outcome.config) }
+      : undefined
+  const server = data === undefined ? undefined : await examineServer(data, version, named)
   if (data !== undefined) looked.push(['data folder', data])
   if (server !== undefined) {
     findings.push(...server.findings)
@@ -87,6 +90,10 @@ async function examinePayments(stripe: StripeConfig | undefined): Promise<Found[
 /** The accounts in which groups give roles. */
 const roleAccountsOf = ({ signIn: { providers, scimRoles } }: Config): string[] => [
   ...new Set([...providers.flatMap(({ roles }) => roles), ...scimRoles].flatMap(({ account }) => account ?? [])),
+]
+
+const keysOfJobs = ({ jobIssuers }: Config): string[] => [
+  ...new Set(jobIssuers.flatMap(({ rules }) => rules.map(({ key }) => key))),
 ]
 
 /** One lane of each upstream: the faults of an upstream are those of all its lanes. */

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { type CatalogView, catalogView } from '../../admin/compare-catalog.ts'
 import { planView } from '../../admin/plans.ts'
+import type { Upstream } from '../../catalog/catalog.ts'
 import { loadCatalog } from '../../catalog/load-catalog.ts'
 import type { Config } from '../../config/config.ts'
 import type { ConfigOutcome, LoadedConfig } from '../../config/load-config.ts'
@@ -49,6 +50,7 @@ export function examineConfig(loaded: LoadedConfig, now: number): Found[] {
     ...examinePriceEnds(imports?.priceEnds ?? new Map(), now),
     ...examineFacts(config, catalogView(catalog.models)),
     ...examineUpstreams(config),
+    ...examineTools(config),
     ...plans
       .map((plan) => planView(catalog, plan))
       .filter(({ opens }) => opens.length === 0)
@@ -116,6 +118,31 @@ function examineUpstreams({ upstreams, models }: Config): Found[] {
     if (wire === 'demo' || allowPrivate || apiKey !== undefined || headers.size > 0) return []
     return [found('upstream-without-key', `The upstream ${id} has no api_key.`)]
   })
+}
+
+const isOfOpenAi = ({ dialect, baseUrl }: Upstream): boolean =>
+  dialect === 'openai' ||
+  dialect === 'azure' ||
+  (baseUrl !== undefined && new URL(baseUrl).hostname === 'api.openai.com')
+
+/** They take tools on Chat Completions only with the effort `none`: BerriAI/litellm pull requests 34569 and 39631. */
+const WITHOUT_TOOLS_ON_CHAT = /^gpt-(5\.[6-9]|6(\.[01])?)(-|$)/
+
+function examineTools({ upstreams, models }: Config): Found[] {
+  const chats = new Set(
+    upstreams.filter((upstream) => upstream.wire === 'chat' && isOfOpenAi(upstream)).map(({ id }) => id),
+  )
+  return models.flatMap(({ id, lanes }) =>
+    lanes
+      .filter(({ upstream, model }) => chats.has(upstream) && WITHOUT_TOOLS_ON_CHAT.test(model))
+      .map(({ upstream, model }) =>
+        found(
+          'tools-refused-on-chat',
+          `${id} on ${upstream}/${model}: OpenAI refuses tools with reasoning here.`,
+          `Give ${id} a lane whose upstream has wire: responses.`,
+        ),
+      ),
+  )
 }
 
 const OTHERS_MAY_READ = 0o004

@@ -14,11 +14,17 @@ interface ServerSeen {
   readonly findings: readonly Found[]
 }
 
+/** What the configuration names and the server has to have. */
+interface NamedInConfig {
+  readonly accounts: readonly string[]
+  readonly keys: readonly string[]
+}
+
 /** Looks for a server on the data folder, and asks it how it is. */
 export async function examineServer(
   data: string,
   version: string,
-  roleAccounts: readonly string[] = [],
+  named: NamedInConfig = { accounts: [], keys: [] },
 ): Promise<ServerSeen> {
   const note = await readServerNote(data)
   if (note === undefined) return { pid: undefined, findings: [] }
@@ -39,19 +45,32 @@ export async function examineServer(
         return { pid, findings: [unresponsive(pid, 'it cannot tell its status')] }
       }
       const findings = examineStatus(answer.outcome.value as ServerStatus, version)
-      for (const account of roleAccounts)
-        if (await isUnknown(note.socket, version, account))
+      const show = (operation: 'accounts.show' | 'keys.show', args: object) =>
+        outcomeOf(note.socket, { version, operation, args })
+      for (const account of named.accounts)
+        if (isRefused(await show('accounts.show', { account }), 'account_not_found'))
           findings.push(found('role-account-unknown', `sign_in gives a role in ${account}, which is no account here.`))
+      for (const key of named.keys) {
+        const shown = await show('keys.show', { key })
+        if (isRefused(shown, 'key_not_found') || isRevoked(shown))
+          findings.push(found('job-key-unknown', `keyless names ${key}, which is no live key here.`))
+      }
       return { pid, findings }
     }
   }
 }
 
-async function isUnknown(socket: string, version: string, account: string): Promise<boolean> {
-  const reply = await sendToServer(socket, { version, operation: 'accounts.show', args: { account } }, ANSWER_MS)
-  const outcome = reply.kind === 'reply' && reply.answer.kind === 'answered' ? reply.answer.outcome : undefined
-  return outcome?.kind === 'refused' && outcome.reason === 'account_not_found'
+async function outcomeOf(socket: string, request: { version: string; operation: string; args: object }) {
+  const reply = await sendToServer(socket, request, ANSWER_MS)
+  return reply.kind === 'reply' && reply.answer.kind === 'answered' ? reply.answer.outcome : undefined
 }
+
+type Shown = Awaited<ReturnType<typeof outcomeOf>>
+
+const isRefused = (shown: Shown, reason: string): boolean => shown?.kind === 'refused' && shown.reason === reason
+
+const isRevoked = (shown: Shown): boolean =>
+  shown?.kind === 'done' && (shown.value as { readonly state?: string } | null)?.state === 'revoked'
 
 const unresponsive = (pid: number, reason: string): Found =>
   found('server-unresponsive', `The running server (pid ${pid}) does not answer: ${reason}.`)

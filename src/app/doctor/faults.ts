@@ -116,6 +116,12 @@ const configuration = {
     why: 'The provider refuses long requests that Millrace accepts.',
     cure: 'Set context_tokens to the context of the model. millrace catalog shows it.',
   },
+  'tools-refused-on-chat': {
+    severity: 'warning',
+    what: 'A lane calls a model of OpenAI over Chat Completions that takes tools there only without reasoning.',
+    why: 'From GPT-5.6 to GPT-6.1, OpenAI answers 400 to tools beside an effort: agents fail at their first request.',
+    cure: 'Use an upstream with wire: responses for the lane.',
+  },
   'upstream-unused': {
     severity: 'warning',
     what: 'No lane uses an upstream.',
@@ -337,6 +343,12 @@ const server = {
     what: 'A group of sign_in gives a role in an account that the running server does not have.',
     why: 'People of that group are refused, or get the role of another group.',
     cure: 'Correct the account, or create it: millrace accounts create EMAIL',
+  },
+  'job-key-unknown': {
+    severity: 'warning',
+    what: 'A rule of keyless names a key that the running server does not have, or that is revoked.',
+    why: 'The jobs of that rule get no key.',
+    cure: 'Correct the id: millrace keys list. Or create the key: millrace keys create',
   },
   'ledger-unavailable': {
     severity: 'broken',

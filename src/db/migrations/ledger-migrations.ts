@@ -12,6 +12,7 @@ import {
 import { paidPeriodsMigration, requiredFactorsMigration, runsMigration } from './0021-to-0024.ts'
 import { directoriesMigration, mailLanesMigration } from './0025-directories-and-mail.ts'
 import { whoseRunsMigration } from './0026-whose-runs.ts'
+import { jobsMigration } from './0027-jobs.ts'
 
 /** Without a CHECK or a default only the schema is written, however many receipts the file has. */
 const compactionMigration: readonly string[] = [
@@ -476,4 +477,5 @@ export const ledgerMigrations: readonly Migration[] = [
   { name: '0024-paid-periods', statements: paidPeriodsMigration },
   { name: '0025-directories-and-mail', statements: [...directoriesMigration, ...mailLanesMigration] },
   { name: '0026-whose-runs', statements: whoseRunsMigration },
+  { name: '0027-jobs', statements: jobsMigration },
 ]

@@ -68,15 +68,15 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     text: 'id email role password',
   }),
   tableOf('ledger', 'teams', 'row', { number: 'row account created_at archived_at', text: 'id name' }),
-  tableOf('ledger', 'runs', 'row', {
-    number: 'row account parent max_nano max_requests max_tokens opened_at ends_at person',
-    text: 'id',
-  }),
   tableOf('ledger', 'keys', 'row', {
     number:
       'row account expires_at disabled_at revoked_at created_at cap_day_nano cap_month_nano former_until playground person team',
     text: 'id kind name shown models limits former_shown addresses run step_down',
     bytes: 'digest former_digest',
+  }),
+  tableOf('ledger', 'runs', 'row', {
+    number: 'row account parent max_nano max_requests max_tokens opened_at ends_at person key',
+    text: 'id tags',
   }),
   tableOf('ledger', 'prices', 'model version', { number: 'version since', text: 'model terms' }),
   tableOf('ledger', 'receipt_tags', 'account tag movement', { number: 'account movement', text: 'tag' }),

@@ -15,6 +15,7 @@ import {
   ADMIN_CALLS_TABLE,
   ADMIN_KEYS_TABLE,
   CONTENT_TABLES,
+  JOB_COLUMNS,
   KIND_INDEXES,
   ORGANISATION_TABLES,
   PEOPLE_TABLES,
@@ -437,6 +438,7 @@ export const TABLE_CHANGES: readonly string[] = [
     KIND_INDEXES,
   ].join('\n'),
   WHOSE_RUNS,
+  JOB_COLUMNS,
 ]
 
 /** Of all versions, with the views. */

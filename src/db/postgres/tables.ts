@@ -503,3 +503,9 @@ DROP INDEX one_playground_key;
 CREATE UNIQUE INDEX one_playground_key ON keys (account, kind, coalesce(person, 0))
   WHERE playground = 1 AND revoked_at IS NULL;
 `
+
+/** The runs of CI jobs: see 0027-jobs of the SQLite file. */
+export const JOB_COLUMNS = `
+ALTER TABLE runs ADD COLUMN key bigint;
+ALTER TABLE runs ADD COLUMN tags text;
+`

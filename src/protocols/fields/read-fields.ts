@@ -2,7 +2,7 @@ import { isObject } from '../../lib/types.ts'
 import { BASE_VALUES, PRICED_FIELDS, PRICED_VALUE, type PricedField, type PricedValues } from '../../model/price.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { Demand, InputSize, JsonMember, RequestBody, TurnRequest } from '../../model/turn.ts'
-import { memberBytes } from '../json/bytes.ts'
+import { memberBytes, tryParse } from '../json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
 import type { DialectTraits, RelayTarget } from '../shared/lane-target.ts'
@@ -239,11 +239,35 @@ export function changesForLane(
   }
   const leftOut: string[] = []
   for (const field of optionalFields) {
-    if (passFields.includes(field) || dialect.extraFields.includes(field)) continue
+    if (passFields.includes(field) || dialect.extraFields.includes(field)) {
+      const member = OUR_IDS.get(field)
+      const rest = member === undefined ? undefined : withoutMember(memberBytes(body, field), member)
+      if (rest === undefined) continue
+      leftOut.push(`${field}.${member}`)
+      changes.set(field, rest)
+      continue
+    }
     leftOut.push(field)
     changes.set(field, null)
   }
   return { changes, leftOut }
+}
+
+/**
+ * Members of fields that name an earlier answer, by the id that this gateway gave it. A provider would not find it, and refuse the
+ * request or report on nothing. By field: OpenAI's comparison of cached prompts, and Anthropic's diagnostics.
+ */
+const OUR_IDS: ReadonlyMap<string, string> = new Map([
+  ['prompt_cache_options', 'comparison_response_id'],
+  ['diagnostics', 'previous_message_id'],
+])
+
+/** Null if nothing is left; undefined if it does not have the member. */
+function withoutMember(written: Buffer | undefined, member: string): string | null | undefined {
+  const value = written === undefined ? undefined : tryParse(written.toString('utf8'))
+  if (!isObject(value) || !Object.hasOwn(value, member)) return undefined
+  const { [member]: _, ...rest } = value
+  return Object.keys(rest).length === 0 ? null : JSON.stringify(rest)
 }
 
 const SMALL_N = 0x6e

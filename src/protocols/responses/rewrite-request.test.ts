@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import { requestWith } from '../../../test/fixtures/protocols/responses/encoder.ts'
+import { requestOf as parsedRequestOf } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
@@ -34,6 +35,38 @@ const inputOf = (input: string, dialect = 'generic') =>
     /^\{"input":(.*),"model":.*$/s,
     '$1',
   )
+
+describe('an earlier answer that a request names by our id', () => {
+  const OPENAI = { dialect: responsesDialect('openai') }
+  const OURS = '"comparison_response_id":"resp_ours"'
+
+  it('goes to no provider, and is named', () => {
+    const request = parsedRequestOf(
+      `{"model":"m","input":"hi","prompt_cache_options":{"mode":"explicit",${OURS},"ttl":"30m"}}`,
+    )
+    expect(rewritten(request, OPENAI).prompt_cache_options).toEqual({ mode: 'explicit', ttl: '30m' })
+    expect(leftOutOf(request, OPENAI)).toEqual(['prompt_cache_options.comparison_response_id'])
+    const alone = parsedRequestOf(`{"model":"m","input":"hi","prompt_cache_options":{${OURS}}}`)
+    expect(rewritten(alone, OPENAI)).not.toHaveProperty('prompt_cache_options')
+    expect(leftOutOf(alone, OPENAI)).toEqual(['prompt_cache_options.comparison_response_id'])
+    expect(leftOutOf(alone)).toEqual(['prompt_cache_options'])
+  })
+
+  it('is looked for where the operator passes the field on, and nothing else is changed', () => {
+    const target = { passFields: ['diagnostics', 'other'] }
+    const request = parsedRequestOf(
+      '{"model":"m","input":"hi","diagnostics":{"previous_message_id":"msg_ours"},"other":{"a": 1.10}}',
+    )
+    expect(rewrite(request, target)).toContain('"other":{"a": 1.10}')
+    expect(rewrite(request, target)).not.toContain('diagnostics')
+    expect(leftOutOf(request, target)).toEqual(['diagnostics.previous_message_id'])
+    for (const value of ['{"mode": "explicit"}', '"comparison_response_id"', '[]', '7']) {
+      const plain = parsedRequestOf(`{"model":"m","input":"hi","prompt_cache_options":${value}}`)
+      expect(rewrite(plain, OPENAI)).toContain(`"prompt_cache_options":${value}`)
+      expect(leftOutOf(plain, OPENAI)).toEqual([])
+    }
+  })
+})
 
 describe('a Responses request for a lane of its own protocol', () => {
   it('is the client’s own bytes except for the control fields', () => {

@@ -8,8 +8,8 @@ import type { Networks } from '../../lib/network.ts'
 import type { Caller } from '../../model/caller.ts'
 import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, problem, refused } from '../../model/problem.ts'
-import { type RunTerms, readRun } from '../../model/run.ts'
-import { readTags, withRunTag } from '../../model/tags.ts'
+import { type RunTerms, readRun, termsOfJob } from '../../model/run.ts'
+import { readTags, withJobTags, withRunTag } from '../../model/tags.ts'
 import { authenticate, refuseAddress } from '../auth.ts'
 import { hasDisconnected, LARGE_BYTES, parseBody, type ReceivedBody, readBody, yieldToEventLoop } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
@@ -39,11 +39,16 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
   const read = tagged === undefined ? undefined : readTags(String(tagged))
   if (read?.kind === 'invalid')
     return refuseBeforeAdmission(context, caller, headerProblem('x-millrace-tags', read.message))
+  const { job } = caller
+  const all = job === undefined ? read : withJobTags(read?.tags, job.tags)
+  if (all?.kind === 'invalid')
+    return refuseBeforeAdmission(context, caller, headerProblem('x-millrace-tags', all.message))
   const ofRun = request.headers['x-millrace-run']
   const readTerms = ofRun === undefined ? undefined : readRun(String(ofRun))
   if (readTerms?.kind === 'invalid')
     return refuseBeforeAdmission(context, caller, headerProblem('x-millrace-run', readTerms.message))
-  if (readTerms === undefined && caller.run === 'required') return refuseBeforeAdmission(context, caller, runRequired())
+  if (readTerms === undefined && job === undefined && caller.run === 'required')
+    return refuseBeforeAdmission(context, caller, runRequired())
   // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named === undefined ? await edge.gateway.earlyRefusal(edge.gateway.services, caller) : undefined
   if (early) {
@@ -65,7 +70,8 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     if (received.kind === 'refused') return refuseBeforeAdmission(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
     if (received.bytes.length > LARGE_BYTES) await yieldToEventLoop()
-    const sent = { endpoint, caller, received, slot, tags: read?.tags, terms: readTerms?.terms }
+    const terms = readTerms?.terms ?? (job && termsOfJob(job.run))
+    const sent = { endpoint, caller, received, slot, tags: all?.tags, terms }
     if (named === undefined) await serve(context, sent)
     else await serveIdempotent(context, sent, named.key)
   } finally {

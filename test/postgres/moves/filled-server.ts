@@ -91,6 +91,7 @@ async function storeRest({ app }: TestServer): Promise<void> {
   const { clock, files } = app.operations
   const [now, bytes] = [clock.now(), Buffer.from([1, 2, 3])]
   const person = '(SELECT MAX(row) FROM people)'
+  const someKey = '(SELECT MIN(row) FROM keys)'
   await files.ledger.atomic([
     statement(
       `INSERT INTO totp_secrets (person, ring_key, sealed, created_at, confirmed_at, last_step, tries_until)
@@ -102,6 +103,11 @@ async function storeRest({ app }: TestServer): Promise<void> {
       'UPDATE accounts SET second_factor = 1 WHERE row NOT IN (SELECT account FROM people WHERE account IS NOT NULL)',
     ),
     statement('UPDATE sessions SET strong = 1'),
+    statement(
+      `INSERT INTO runs (account, id, max_nano, ends_at, opened_at, key, tags)
+        SELECT account, 'job:main:1.1', 5, ?, ?, row, '["branch:main"]' FROM keys WHERE row = ${someKey}`,
+      ...[now + DAY_MS, now],
+    ),
     statement(`UPDATE runs SET person = ${person}`),
     statement(`INSERT INTO recovery_codes (person, digest, used_at) VALUES (${person}, 'digest', NULL)`),
     statement(

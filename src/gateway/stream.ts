@@ -73,7 +73,6 @@ export async function relayStream(
   }
   const { state } = adapter
   const { sink, hold, cancellation } = turn
-  const { bytesPerToken } = turn.entry.model
   const outputBytesMax = attempt.outputCap * turn.request.choices * BYTES_PER_TOKEN_MAX
   const splitter = new FrameSplitter({ frameBytesMax: bounds.frameBytesMax })
   let endUsageWait: (() => void) | undefined
@@ -106,9 +105,7 @@ export async function relayStream(
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) unsentBytes += length
       } else if (ready.length > 0) {
-        // After a disconnect nothing is delivered, unless others read it.
-        turn.streamedTokens = Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken)
-        if (sink.isRead && !hold.mark(turn.streamedTokens)) {
+        if (!markStreamed(turn, state)) {
           cancellation.abort('ledger-gone')
           return stoppedStream(stream, 'ledger-gone')
         }
@@ -135,6 +132,12 @@ export async function relayStream(
   } finally {
     endUsageWait?.()
   }
+}
+
+/** After a disconnect nothing is delivered, unless others read it. False when the ledger has been away for too long. */
+function markStreamed(turn: Turn, { outputBytes, heldBytes }: { outputBytes: number; heldBytes: number }): boolean {
+  turn.streamedTokens = Math.ceil((outputBytes - heldBytes) / turn.entry.model.bytesPerToken)
+  return !turn.sink.isRead || turn.hold.mark(turn.streamedTokens)
 }
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }

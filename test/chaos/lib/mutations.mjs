@@ -48,7 +48,7 @@ const MUTANTS = [
     replacements: [
       {
         file: 'gateway/stream.js',
-        find: 'hold.mark(Math.ceil((state.outputBytes - state.heldBytes) / bytesPerToken))',
+        find: 'turn.hold.mark(turn.streamedTokens)',
         put: 'true',
       },
     ],

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { playConversations, WAYS } from '../../test/fixtures/gateway/random-conversations.ts'
 
 const SEED = Number(process.env.SEED ?? 20_282)
-const RUNS = 10_000
+/** All of it: PREFIX_RUNS=10000, some minutes for each wire. */
+const RUNS = Number(process.env.PREFIX_RUNS ?? 1000)
 const WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
 
 it.each(WIRES)(

@@ -537,9 +537,12 @@ export function readTerms(
     const message = `No model for ${kind} keys matches ${unmatched.join(', ')}. See: millrace models`
     return refuseOperation('model_not_found', message, { param: 'models' })
   }
-  const unknown = step_down && unmatchedModels(catalog(), kind, [step_down.to])[0]
-  if (unknown != null) {
-    const message = `There is no model ${quoted(unknown)} for ${kind} keys to step down to. See: millrace models`
+  // One model, no pattern: the request becomes one for it.
+  const isUnknown =
+    step_down != null &&
+    (!catalog().entries.has(step_down.to) || unmatchedModels(catalog(), kind, [step_down.to]).length > 0)
+  if (isUnknown) {
+    const message = `There is no model ${quoted(step_down.to)} for ${kind} keys to step down to. See: millrace models`
     return refuseOperation('model_not_found', message, { param: 'step_down' })
   }
   const expiresAt = expires == null ? expires : (parseExpiry(expires, clock.now()) ?? 'unreadable')

@@ -22,7 +22,7 @@ export function comparePrefix(guard: PrefixGuard, { request }: Turn, call: Writt
     readAsked: (known) => readSentPrompt(request.body.bytes, request.inputField, known),
     readRendered: (known) => readRenderedPrompt(body, dialect.wire, known),
     isCompacted: request.protocol === 'responses' && request.isCompacted,
-    dropsUnbound: lane.upstream.prefixMismatch === 'drop',
+    dropsUnbound: lane.upstream.prefixMismatch === 'drop' && !dialect.withoutFields.includes('block_binding'),
     reasoningLeftOut: sealed.filter(({ origin }) => options.withoutSeals || origin !== lane.origin).length,
   })
 }

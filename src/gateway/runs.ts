@@ -19,6 +19,7 @@ import {
 import type { TurnRequest } from '../model/turn.ts'
 import { conversationName } from '../routing/plan-lanes.ts'
 import { ledgerUnavailable } from './refusals.ts'
+import type { TurnServices } from './turn.ts'
 
 /** Runs whose terms are in memory. They never change, so they are never stale. */
 const KNOWN_MAX = 20_000
@@ -94,6 +95,10 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
   }
 
   const begin = async ({ account, person, job }: Beginner, terms: RunTerms): Promise<StoredRun | Problem> => {
+    if (isConversationRun(terms.id) && terms.areOfKey !== true)
+      return wrong(
+        `Only a key that gives each conversation a run begins one whose id begins with \`conversation-\`. Choose another id.`,
+      )
     if (terms.id.startsWith(JOB_RUN))
       return wrong(`Only the token of a CI job begins a run whose id begins with \`${JOB_RUN}\`. Choose another id.`)
     let parent: StoredRun | undefined
@@ -113,7 +118,7 @@ export function createRuns({ db, file, now, onFailure }: RunServices): Runs {
     const wanted = ends === undefined ? opened + LIVES_MS : 'at' in ends ? ends.at : opened + ends.afterMs
     const endsAt = Math.min(wanted, outer?.endsAt ?? wanted)
     if (endsAt <= opened) return ended({ id: terms.id, endsAt })
-    if (!mayBegin(account, opened)) return tooMany()
+    if (!mayBegin(account, opened)) return tooMany(terms)
     const run = {
       ...{ account, id: terms.id, parent: parent?.row ?? null, amounts: terms.amounts, opened_at: opened },
       ends_at: Math.min(wanted, opened + LIVES_MS_MAX),
@@ -190,19 +195,23 @@ const REQUIRED =
 export const runRequired = (): Problem => problem('run_required', REQUIRED, { param: 'x-millrace-run' })
 
 /** The run that the key gives to the conversation of a request which names none. */
-export function termsByKey({ key, run }: Caller, request: TurnRequest): RunTerms | undefined {
+export function termsByKey(
+  { cacheSaltOf }: Pick<TurnServices, 'cacheSaltOf'>,
+  { key, run, accountId }: Caller,
+  request: TurnRequest,
+): RunTerms | undefined {
   if (run === undefined || run === 'required') return undefined
   // Each key has its own, so that none draws on the budget of another.
-  return termsOfConversation(conversationName(String(key), request), run.each_conversation)
+  // Salted: else another key of the account could find out by its name what was asked.
+  const owner = `${cacheSaltOf(accountId)} ${key}`
+  return termsOfConversation(conversationName(owner, request), run.each_conversation)
 }
 
-const tooMany = (): Problem =>
+const tooMany = ({ areOfKey }: RunTerms): Problem =>
   retryableProblem(
     'rate_limit_exceeded',
-    `An account may begin ${BEGUN_A_MINUTE} runs a minute. Let requests share one.`,
-    {
-      retryAfterSeconds: 60,
-    },
+    `An account may begin ${BEGUN_A_MINUTE} ${areOfKey ? 'conversations of keys with a budget for each' : 'runs'} a minute.`,
+    { first: areOfKey ? 'Nothing was charged' : 'Let requests share one', retryAfterSeconds: 60 },
   )
 
 const ended = ({ id, endsAt }: Pick<Run, 'id' | 'endsAt'>): Problem =>

@@ -178,6 +178,8 @@ async function openReleaseGate(
   return undefined
 }
 
+const NOTHING_CACHED = { cachedInput: 0, cacheWrite: 0 }
+
 /** After the provider: what the turn costs, the kept answer, the settle, the final frames. */
 async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Promise<TurnRecord> {
   const { sink, keeper, prompt, price, conversationKeys, previousOrigin, guarded } = turn
@@ -189,7 +191,8 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
     if (run.lane && conversationKeys)
       sticky.remember(conversationKeys, { origin: run.lane.origin, previousOrigin: previousOrigin })
     if (prompt && price.cachedInput < price.input) seenPrefixes.remember(prompt)
-    if (guarded) prefixGuard.remember(guarded, ending.owed.usage)
+    // An estimate of what the provider had in its cache is no count of it.
+    if (guarded) prefixGuard.remember(guarded, ending.owed.usage.estimated ? NOTHING_CACHED : ending.owed.usage)
   }
   const keptFrames = keeper && createKeptFrames(turn, run.result, ending.owed)
   if (keptFrames) ending = await keepAnswer(turn, run.result, ending, keptFrames)

@@ -28,7 +28,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
   readonly chosenCap: ChosenCapTerms
-  readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses' | 'allowanceStatuses'>
+  readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses' | 'allowanceStatuses' | 'gate'>
   readonly callers: Pick<Callers, 'findAgain' | 'changes'>
   readonly running: RunningResponses
   readonly sticky: StickyLanes

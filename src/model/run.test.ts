@@ -62,9 +62,9 @@ it('writes the rule of a key in one way, and reads it back', () => {
   expect(readRunRuleText('max_requests=many')).toEqual({ each_conversation: { max_requests: 'many' } })
 })
 
-it('gives a conversation the budget of its key, for 90 days without an end', () => {
+it('gives a conversation the budget of its key, for a week without an end', () => {
   expect(termsOfConversation('abc', { max: '0.5', max_tokens: 9 })).toEqual({
-    ...{ id: 'conversation-abc', parent: undefined, ends: { afterMs: 90 * 86_400_000 }, areOfKey: true },
+    ...{ id: 'conversation-abc', parent: undefined, ends: { afterMs: 7 * 86_400_000 }, areOfKey: true },
     amounts: { total: 500_000_000n, tokens: 9n },
   })
   expect(termsOfConversation('abc', { max_requests: 1, ends: '45m' }).ends).toEqual({ afterMs: 2_700_000 })

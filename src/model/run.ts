@@ -103,8 +103,8 @@ const CONVERSATION = 'conversation-'
 
 export const isConversationRun = (id: string): boolean => id.startsWith(CONVERSATION)
 
-/** As long as a run may last, because a conversation may be taken up again weeks later. */
-const CONVERSATION_ENDS = '90d'
+/** As long as a run lasts that says nothing else: what a run has used is in memory for as long as it may be used. */
+const CONVERSATION_ENDS = '7d'
 
 /** The terms of the run of a conversation; `name` tells it from the others of the account. */
 export function termsOfConversation(name: string, budget: ConversationBudget): RunTerms {

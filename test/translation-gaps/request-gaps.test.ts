@@ -89,6 +89,8 @@ function fateIn(way: Way, specimen: Specimen, dialect: LaneDialect): { fate: Fat
 
 /** Nothing that a client says there means anything: a salt is the account's. */
 const NEVER_THE_CLIENTS = ['cache_salt', 'prompt_cache_isolation_key']
+/** Whether the client waits is nothing to a lane. */
+const NOTHING_TO_A_LANE = ['background']
 
 /** What Millrace does itself, so that no lane has to. */
 const OURS = new Set([
@@ -125,7 +127,7 @@ describe.each(Object.entries(WAYS))('a request from %s', (_name, way) => {
   })
 
   it('is looked at field by field: those that no lane gets are in the page of the fields', () => {
-    const looked = new Set([...way.specimens.flatMap(fieldsOf), ...NEVER_THE_CLIENTS])
+    const looked = new Set([...way.specimens.flatMap(fieldsOf), ...NEVER_THE_CLIENTS, ...NOTHING_TO_A_LANE])
     const encoded = Object.entries(way.fields).filter(([, { policy }]) => policy === 'passed' || policy === 'control')
     expect(encoded.map(([name]) => name).filter((name) => !looked.has(name))).toEqual([])
   })

@@ -140,7 +140,7 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
   const { caller, slot } = sent
   const read = await parseTurn(context, sent)
   if (read.kind === 'refused') return refuseBeforeAdmission(context, caller, read.problem)
-  const terms = sent.terms ?? (caller.run && termsByKey(caller, read.request))
+  const terms = sent.terms ?? (caller.run && termsByKey(gateway.services, caller, read.request))
   // A request that is refused above begins no run.
   const opened = terms && (await gateway.services.runs.open(caller, terms))
   if (opened?.kind === 'refused') return refuseBeforeAdmission(context, caller, opened.problem)

@@ -62,12 +62,15 @@ beforeAll(async () => {
   ids.set('delivery', (await operate('webhooks.test', { webhook: webhook.id })).id)
   ids.set('admin key', (await createAdminKey(server(), ['audit:read'])).id)
   ids.set('request', response.headers.get('x-request-id')!)
+  const background = await send('/v1/responses', 'POST', account.key, { model: 'demo', input: 'Hi.', background: true })
+  ids.set('background', ((await background.json()) as { id: string }).id)
   ids.set('response', ((await response.json()) as { id: string }).id)
   paths = ((await (await send('/openapi.json', 'GET', undefined)).json()) as { paths: typeof paths }).paths
 })
 
 const idFor = (path: string, name: string): string => {
   if (path.startsWith('/v1/models')) return 'demo'
+  if (path.endsWith('/cancel')) return ids.get('background')!
   if (path.startsWith('/v1/responses')) return ids.get('response')!
   if (path.startsWith('/v1/requests')) return ids.get('request')!
   if (path.startsWith('/v1/runs')) return RUN

@@ -75,6 +75,16 @@ describe('a key that gives each conversation a run', () => {
     expect((await account.wallet()).balance).toBe(nanoOf('9.92'))
   })
 
+  it('alone begins runs of conversations', async () => {
+    const account = await openAccount(server())
+    const headers = { 'x-millrace-run': 'conversation-abc; max=1' }
+    expectProblem(await ask(account, about('hi'), { headers }), 'invalid_value', { message: /conversation-/ })
+    const [one, other] = [await account.createKey({ run: rule }), await account.createKey({ run: rule })]
+    const first = runIn(await ask(one, about('hi')))
+    expect(runIn(await ask(other, about('hi')))).not.toBe(first)
+    expect(runIn(await ask(one, about('hi'), { headers: { 'x-millrace-run': first } }))).toBe(first)
+  })
+
   it('knows a conversation by its cache key, over a chain of responses, and the same for both protocols', async () => {
     const account = await openAccount(server())
     const key = await account.createKey({ run: rule })

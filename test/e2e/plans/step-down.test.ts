@@ -121,6 +121,18 @@ describe('a model with a cheaper one to step down to', () => {
     ])
   })
 
+  it('never goes to a dearer model, whatever the key names', async () => {
+    const account = await openAccount(server())
+    const caps = { day: '0.10' }
+    const key = await account.createKey({ caps, step_down: { to: 'grand', below_percent: 100 } })
+    for (const run of ['small; max=0.05', undefined]) {
+      const answer = await ask(key, { model: 'petite' }, run === undefined ? {} : { run })
+      expect([answer.status, answer.json.model, stepOf(answer)]).toEqual([200, 'petite', null])
+    }
+    const pattern = { step_down: { to: 'pet*', below_percent: 0 } }
+    await expect(account.createKey(pattern)).rejects.toThrow(/to step down to/)
+  })
+
   it('takes the effort along as far as the cheaper one has it', async () => {
     const account = await openAccount(server(), { credit: '0.09' })
     for (const [model, effort] of [

@@ -179,7 +179,10 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
     stateMs: config.retention.stateMs,
     answerBytesMax: KEPT_ANSWER_BYTES_MAX,
     drains: createDrains({ nowMicros }),
-    running: createRunningResponses({ responses }),
+    running: createRunningResponses({
+      responses,
+      onFailure: (error) => services.log.error({ error }, 'a running response could not be looked at'),
+    }),
     live: new Map(),
     sticky: createStickyLanes({ nowMicros }),
     estimators: createLaneEstimators(),

@@ -5,7 +5,7 @@ import { issuer } from './sign-in-schema.ts'
 
 /** Claims that say whose job it is. At an issuer that all its customers share, any job has all others. */
 const OWNER_CLAIMS = [
-  ...['sub', 'repository', 'repository_id', 'repository_owner', 'repository_owner_id', 'job_workflow_ref'],
+  ...['sub', 'repository', 'repository_id', 'repository_owner', 'repository_owner_id'],
   ...['project_path', 'project_id', 'namespace_path', 'namespace_id', 'organization_slug', 'organization_id'],
 ]
 const VALUE_LENGTH_MAX = 1024

@@ -113,6 +113,8 @@ async function lookUpOnce(
   const { requestId } = claim
   if (running !== undefined) {
     const answer = running.follow()
+    // It has just ended, or has many readers: the next look finds its answer.
+    if (answer === undefined) return { kind: 'refused', problem: claimProblem({ claim, sameBody }), headers, release }
     const leave = () => {
       answer.leave()
       release()

@@ -88,7 +88,7 @@ export class AnswerKeeper {
    */
   async keep(ending: Ending, finalFrames: FramesToKeep): Promise<Ending> {
     const stored = this.#stored
-    this.#watch?.stop()
+    await this.#watch?.stop()
     const isStream = this.#turn.request.delivery === 'stream'
     if (isStream) this.#recording?.close(finalFrames.encode())
     // The encoder has the response once its end is encoded.
@@ -103,7 +103,18 @@ export class AnswerKeeper {
       }
       this.#recording?.close(finalFrames.encode())
     }
-    return this.#turn.claim === undefined ? ending : { ...ending, kept: await this.#keepForRepetition(ending) }
+    const kept = this.#turn.claim !== undefined && (await this.#keepForRepetition(ending))
+    if (!kept && !isStream && this.#isInBackground && this.#kept === 'not-stored') {
+      // Nothing of it was seen, and it is nowhere. A late write must not give it away.
+      await stored?.forget()
+      return { ...ending, outcome: 'internal_error', owed: undefined }
+    }
+    return this.#turn.claim === undefined ? ending : { ...ending, kept }
+  }
+
+  get #isInBackground(): boolean {
+    const { request } = this.#turn
+    return request.protocol === 'responses' && request.inBackground
   }
 
   async #keepForRepetition(ending: Ending): Promise<boolean> {
@@ -143,7 +154,7 @@ export class AnswerKeeper {
 
   /** Gives back the memory of the recording. */
   release(): void {
-    this.#watch?.stop()
+    void this.#watch?.stop()
     const { claim } = this.#turn
     if (claim !== undefined && this.#live.get(claim.scope) === this.#recording) this.#live.delete(claim.scope)
     this.#recording?.release()
@@ -157,8 +168,8 @@ interface StoreServices {
   readonly now: () => number
 }
 
-/** `as-sent`: with its stream, so that a repetition gets the same bytes. */
-type StoredAnswer = 'not-stored' | 'stored' | 'as-sent'
+/** `as-sent`: with its stream, so that a repetition gets the same bytes. `cancelled`: the client was told so, and it stays so. */
+type StoredAnswer = 'not-stored' | 'stored' | 'as-sent' | 'cancelled'
 
 interface StorableTurn extends Pick<TurnInput, 'requestId' | 'caller' | 'claim'> {
   readonly request: ResponsesRequest
@@ -228,7 +239,10 @@ export function createStoredResponse(
         ...(events === undefined ? {} : { events, isAsSent }),
         hasEvents,
       })
-      if (!isStored) return 'not-stored'
+      if (!isStored) {
+        const isCancelled = request.inBackground && (await responses.isCancelled(caller.accountId, responseId))
+        return isCancelled ? 'cancelled' : 'not-stored'
+      }
       return isAsSent ? 'as-sent' : 'stored'
     },
     /** Ends a response whose answer is not kept. */
@@ -252,6 +266,10 @@ export interface RecordingBounds {
 
 const SLAB_BYTES = 16 * 1024
 const FRAME_END = '\n\n'
+/** A reader that attaches late gets what is there in such pieces. */
+const FOLLOWED_BYTES = 64 * 1024
+/** Of one answer. Each takes a slot of the server, and keeps the recording. */
+const FOLLOWERS_MAX = 16
 
 export type Recording = ReturnType<typeof createRecording>
 
@@ -307,13 +325,15 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
     }
   }
 
-  const bytesAfter = (bytes: number): Buffer => {
+  const bytesAfter = (bytes: number, bytesMax: number): Buffer => {
     const pieces: Buffer[] = []
+    const until = Math.min(sent, bytes + bytesMax)
     let at = 0
     for (const slab of slabs) {
-      const end = Math.min(at + slab.length, sent)
+      const end = Math.min(at + slab.length, until)
       if (end > bytes) pieces.push(slab.subarray(Math.max(0, bytes - at), end - at))
-      at = end
+      at += slab.length
+      if (at >= until) break
     }
     return Buffer.concat(pieces)
   }
@@ -344,8 +364,9 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
     onFollowed(listener: () => void): void {
       followed = listener
     },
-    /** Another client reads what is sent, as it is sent. */
-    follow(): Follower {
+    /** Another client reads what is sent, as it is sent. Undefined when the turn is over, or has all the readers that it may have. */
+    follow(): Follower | undefined {
+      if (isReleased || tooLarge || followers >= FOLLOWERS_MAX) return undefined
       followers += 1
       followed?.()
       let at = 0
@@ -354,7 +375,7 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
         async next(client) {
           for (;;) {
             if (tooLarge || (isReleased && !isEnded)) throw new Error('The answer that was followed has no end')
-            const bytes = bytesAfter(at)
+            const bytes = bytesAfter(at, FOLLOWED_BYTES)
             at += bytes.length
             if (bytes.length > 0) return bytes
             if (isEnded) return undefined
@@ -373,7 +394,7 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
     },
     /** The whole frames behind the first so many bytes. */
     framesAfter(bytes: number): Buffer {
-      const joined = bytesAfter(bytes)
+      const joined = bytesAfter(bytes, Number.POSITIVE_INFINITY)
       const end = joined.lastIndexOf(FRAME_END)
       return joined.subarray(0, end === -1 ? 0 : end + FRAME_END.length)
     },

@@ -118,7 +118,7 @@ async function moneyOfTurn(
     onServerAbort: () => () => {},
     drains: createDrains({ nowMicros: () => 0 }),
     live: new Map(),
-    running: { watch: () => ({ hasEvents: false, stop() {} }) },
+    running: { watch: () => ({ hasEvents: false, stop: async () => {} }) },
     random: () => 0.5,
     cacheSaltOf: () => 'salt',
     send: async (call) => {

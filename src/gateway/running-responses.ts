@@ -17,8 +17,8 @@ export interface RunningResponse {
 export interface Watch {
   /** Whether events of it may have been stored. */
   readonly hasEvents: boolean
-  /** It has ended. */
-  stop(): void
+  /** It has ended. Resolves when none of its events is being stored any more. Never rejects. */
+  stop(): Promise<void>
 }
 
 export type RunningResponses = ReturnType<typeof createRunningResponses>
@@ -27,15 +27,16 @@ const LOOK_MS = 500
 /** Events are stored at every second look. */
 const LOOKS_A_WRITE = 2
 
+interface RunningServices {
+  readonly responses: Pick<StoredResponses, 'addEvents' | 'isCancelled'>
+  readonly onFailure: (error: unknown) => void
+}
+
 /**
  * Looks at running responses twice a second. What was streamed is stored, so that a reader at any node can follow it, and finds it after a
  * crash; and a response that was cancelled, at whichever node, is stopped.
  */
-export function createRunningResponses({
-  responses,
-}: {
-  responses: Pick<StoredResponses, 'addEvents' | 'isCancelled'>
-}) {
+export function createRunningResponses({ responses, onFailure }: RunningServices) {
   const running = createBag<ReturnType<typeof begin>>()
   let timer: NodeJS.Timeout | undefined
   let looks = 0
@@ -52,12 +53,15 @@ export function createRunningResponses({
     let storedBytes = 0
     let isBusy = false
     let isOver = false
+    let writing: Promise<unknown> | undefined
     let mayWrite = framesAfter !== undefined
     const write = async () => {
       const frames = framesAfter?.(storedBytes)
       if (isOver || frames === undefined || frames.length === 0) return
       watched.hasEvents = true
-      mayWrite = await responses.addEvents({ id, account }, frames)
+      const adding = responses.addEvents({ id, account }, frames)
+      writing = adding
+      mayWrite = await adding
       storedBytes += frames.length
     }
     const watched = {
@@ -65,16 +69,23 @@ export function createRunningResponses({
       async look(isTimeToWrite: boolean) {
         if (isBusy || isOver) return
         isBusy = true
-        const isThere = await begun
-        if (isThere && cancel !== undefined && (await responses.isCancelled(account, id)) && !isOver) {
-          watched.stop()
-          cancel()
-        } else if (isThere && mayWrite && isTimeToWrite) await write()
-        isBusy = false
+        try {
+          const isThere = await begun
+          if (isThere && cancel !== undefined && (await responses.isCancelled(account, id)) && !isOver) {
+            void watched.stop()
+            cancel()
+          } else if (isThere && mayWrite && isTimeToWrite) await write()
+        } catch (error) {
+          mayWrite = false
+          onFailure(error)
+        } finally {
+          isBusy = false
+        }
       },
-      stop() {
+      async stop() {
         isOver = true
         leave()
+        await writing
       },
     }
     const leave = running.add(watched)

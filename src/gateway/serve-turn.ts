@@ -104,7 +104,8 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
     streamedTokens: 0,
   })
   keeper?.watch(services.running, {
-    onFollowed: () => hold.mark(turn.streamedTokens),
+    // A mark of nothing would charge the input after a crash.
+    onFollowed: () => void (turn.streamedTokens > 0 && hold.mark(turn.streamedTokens)),
     cancel: inBackground ? () => cancellation.cancel() : undefined,
   })
   try {

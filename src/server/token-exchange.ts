@@ -52,6 +52,9 @@ export async function exchangeToken(context: RequestContext): Promise<void> {
   sendJson(context, 200, answer, NO_STORE)
 }
 
+/** More than the standard has. */
+const FIELDS_MAX = 20
+
 type ReadFields =
   | { readonly kind: 'read'; readonly token: string }
   | { readonly kind: 'refused'; readonly error: string; readonly message: string }
@@ -59,8 +62,9 @@ type ReadFields =
 function readFields(bytes: Buffer): ReadFields {
   const form = new URLSearchParams(bytes.toString('utf8'))
   const refused = (error: string, message: string) => ({ kind: 'refused', error, message }) as const
-  for (const name of new Set(form.keys()))
-    if (form.getAll(name).length > 1) return refused('invalid_request', 'A field was sent more than once.')
+  const names = [...form.keys()]
+  if (names.length > FIELDS_MAX) return refused('invalid_request', `The form has more than ${FIELDS_MAX} fields.`)
+  if (new Set(names).size < names.length) return refused('invalid_request', 'A field was sent more than once.')
   const field = (name: string) => form.get(name) ?? ''
   if (field('grant_type') !== TOKEN_EXCHANGE)
     return refused('unsupported_grant_type', `The only grant_type is ${TOKEN_EXCHANGE}.`)

@@ -5,6 +5,7 @@ import {
   openStoreBench,
   STRANGER,
   type StoreBench,
+  started,
 } from '../../../test/fixtures/db/content/stored-responses.ts'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import type { RequestId } from '../../model/ids.ts'
@@ -97,6 +98,20 @@ describe('the log of a stream', () => {
     for (let after = -1; after <= 400; after++) {
       expect((await eventsOf('a', after)) === frames.slice(after + 1).join(''), `after ${after}`).toBe(true)
     }
+  })
+
+  it('is whole where its last events are added in one commit with its end', async () => {
+    const whole = [0, 1, 2].map((sequence) => frame(sequence, 'a')).join('')
+    for (const name of ['a', 'b', 'c']) {
+      await bench.responses.begin(started(name))
+      const others = [1, 2, 3].map((other) => bench.responses.begin(started(`${name}${other}`)))
+      const response = { id: `resp_${name}`, account: ACCOUNT }
+      const added = bench.responses.addEvents(response, Buffer.from(whole.slice(0, whole.lastIndexOf('data:'))))
+      const finished = bench.responses.finish(ended(name, { events: Buffer.from(whole), hasEvents: true }))
+      expect(await Promise.all([...others, added, finished])).toEqual([true, true, true, true, true])
+      expect(await eventsOf(name, -1)).toBe(whole)
+    }
+    expect(await bench.count('events')).toBe(3)
   })
 
   it('has numbered frames only: comments and the last word belong to one delivery', async () => {

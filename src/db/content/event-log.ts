@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createTurnstile } from '../../lib/async.ts'
 import { DONE_FRAME } from '../../protocols/sse/frames.ts'
 import type { SqlStore } from '../sql-store.ts'
-import { findLogSize, findSegmentAfter, type ResponseRow } from './response-rows.ts'
+import { findLastEvent, findLogSize, findSegmentAfter, type ResponseRow } from './response-rows.ts'
 import type { ResponseWrite, SealedSegment } from './response-store.ts'
 import { type AccountKey, openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealing.ts'
 
@@ -116,7 +116,7 @@ export async function* framesFrom(
 }
 
 /** How often the reader of a running response looks for more of it. */
-const LOOK_AGAIN_MS = 250
+const LOOK_AGAIN_MS = { least: 250, most: 1000 }
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -133,19 +133,21 @@ export async function* framesAsTheyCome(
     end(number: number): Promise<Buffer>
   },
 ): AsyncGenerator<Buffer> {
+  let waitMs = LOOK_AGAIN_MS.least
   for (let after = live.startingAfter; ; ) {
     // Before its events: what is written in between is found the next time.
     const row = await live.read()
     if (row === undefined) throw new BrokenLog('A response was deleted while its events were read')
-    const { last } = (await findLogSize(file, logged.response)) ?? { last: after }
+    const last = (await findLastEvent(file, logged.response)) ?? after
     yield* framesFrom(file, logged, { startingAfter: after, last })
+    waitMs = last > after ? LOOK_AGAIN_MS.least : Math.min(2 * waitMs, LOOK_AGAIN_MS.most)
     after = Math.max(after, last)
     if (row.status !== 'in_progress') {
       if (row.log !== 'kept') yield await live.end(after + 1)
       return
     }
     yield NOTHING
-    await sleep(LOOK_AGAIN_MS)
+    await sleep(waitMs)
   }
 }
 

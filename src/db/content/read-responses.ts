@@ -18,6 +18,7 @@ import {
   listLinks,
   listNamed,
   listOutput,
+  listStates,
   type NamedItemRow,
   type ResponseRow,
   type ResponseStatus,
@@ -91,9 +92,12 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
     (await findShown(file, { owner: key.owner, id: name, person, now: now() })) !== undefined
 
   const followers = new Map<AccountId, number>()
-  async function* countFollower(account: AccountId, frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const takeFollower = (account: AccountId): boolean => {
     const others = followers.get(account) ?? 0
-    followers.set(account, others + 1)
+    if (others < FOLLOWED_MAX) followers.set(account, others + 1)
+    return others < FOLLOWED_MAX
+  }
+  async function* countFollower(account: AccountId, frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     try {
       yield* frames
     } finally {
@@ -176,7 +180,7 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
         return { kind: 'found', isLive: false, frames: framesFrom(file, shown, { startingAfter, last: size.last }) }
       if (size === undefined && status !== 'in_progress')
         return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
-      if ((followers.get(scope.account) ?? 0) >= FOLLOWED_MAX) return { kind: 'too-many' }
+      if (!takeFollower(scope.account)) return { kind: 'too-many' }
       const frames = framesAsTheyCome(file, shown, {
         startingAfter,
         read: async () => {
@@ -191,12 +195,20 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
       })
       return { kind: 'found', isLive: true, frames: countFollower(scope.account, frames) }
     },
-    /** Whether a running response was cancelled, here or at another node. Never rejects: what cannot be read now is read later. */
-    isCancelled: (account: AccountId, id: string): Promise<boolean> =>
-      findResponse({ account }, id).then(
-        (shown) => typeof shown !== 'string' && shown.status === 'cancelled',
-        () => false,
-      ),
+    /**
+     * Whether a response that runs was cancelled or deleted, here or at another node. Never rejects: what cannot be read now is read later.
+     */
+    async isCancelled(account: AccountId, id: string): Promise<boolean> {
+      try {
+        const found = await keys.find(account)
+        if (found.kind !== 'found') return found.kind === 'none'
+        const { owner } = found.key
+        const [state] = await listStates(file, [[owner, digestId(found.key, 'response', id)]])
+        return state === undefined || state.status === 'cancelled'
+      } catch {
+        return false
+      }
+    },
     /** The stream of a response, for a repeated request. */
     async sent(account: AccountId, requestId: RequestId): Promise<SentStream | undefined> {
       const found = keeps ? await keys.find(account) : undefined

@@ -57,6 +57,12 @@ export const findLogSize = (file: SqlStore, response: number) =>
     response,
   )
 
+const LAST_EVENT = 'SELECT to_sequence AS last FROM events WHERE response = ? ORDER BY to_sequence DESC LIMIT 1'
+
+/** The number of the last event; undefined when there is none. */
+export const findLastEvent = async (file: SqlStore, response: number): Promise<number | undefined> =>
+  (await findRow<{ last: number }>(file, LAST_EVENT, response))?.last
+
 export interface ChainRow {
   readonly response: number
   readonly items: number
@@ -224,9 +230,12 @@ const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
 /** A running response becomes a failed one: else it would be kept for its end. */
 const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
 
+/** One that runs in the background stops; another one goes on for its client. */
+const CANCELLED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'cancelled' ELSE status END"
+
 /** Hides a response. The sweep deletes it once it has no children. False when there was none to hide. */
 export const hideResponse = async (file: SqlStore, sought: Sought) =>
-  (await changeRows(file, `${NOT_SHOWN} WHERE ${IS_SOUGHT}`, soughtBy(sought))) > 0
+  (await changeRows(file, `${NOT_SHOWN}, ${CANCELLED_STATUS} WHERE ${IS_SOUGHT}`, soughtBy(sought))) > 0
 
 /** False when it has ended meanwhile. */
 export const cancelRunning = async (file: SqlStore, sought: Sought) =>

@@ -218,6 +218,8 @@ function keepFromOthers(writes: readonly ResponseWrite[]): AtomicStatement[] {
 /** A group of changes as one transaction. */
 function statementsOf(writes: readonly ResponseWrite[], fresh: ReadonlySet<ResponseWrite>): AtomicStatement[] {
   const each = (rowsOf: (write: ResponseWrite) => SqlValue[][]): SqlValue[][] => writes.flatMap(rowsOf)
+  // The end of a response has all of its events. Those that were added just before it would be there twice.
+  const whole = new Set(writes.filter(({ replacesEvents }) => replacesEvents).map(ownName))
   const known = writes.filter((write) => !fresh.has(write) && write.object !== undefined)
   const statements: AtomicStatement[] = [
     { sql: INSERT, rows: writes.filter((write) => fresh.has(write)).map(insertRow), expectChanges: 1 },
@@ -227,11 +229,18 @@ function statementsOf(writes: readonly ResponseWrite[], fresh: ReadonlySet<Respo
     { sql: ADD_ITEM, rows: each(itemRows) },
     { sql: NAME_ITEM, rows: each(namedRows) },
     { sql: LINK, rows: each(linkRows) },
-    { sql: ADD_SEGMENT, rows: each(segmentRows), expectChanges: 1 },
+    {
+      sql: ADD_SEGMENT,
+      rows: writes.flatMap((write) =>
+        write.object === undefined && whole.has(ownName(write)) ? [] : segmentRows(write),
+      ),
+      expectChanges: 1,
+    },
   ]
   return statements.filter(({ rows }) => rows.length > 0)
 }
 
+const ownName = ({ key, id }: ResponseWrite): string => nameOf(key.owner, id)
 const whose = ({ key, id }: ResponseWrite): SqlValue[] => [key.owner, id]
 const partRow = ({ encoding, raw_bytes, sealed }: SealedPart): SqlValue[] => [encoding, raw_bytes, sealed]
 const stateRow = (write: ResponseWrite): SqlValue[] => [

@@ -244,6 +244,7 @@ async function attach(context: RequestContext, live: Extract<LookedUpAnswer, { k
       if (sink.disconnected) return
       const full = sink.write(bytes)
       if (full) await full
+      await passTurnstile()
     }
     sink.end(NOTHING)
   } catch (error) {

@@ -93,6 +93,21 @@ describe.each(FAR_MODELS)('a running response over %s', (model) => {
     expect((await cancel(server, account, id)).json.status).toBe('cancelled')
   })
 
+  it('stops in the background when it is deleted', async () => {
+    const { server, account, reading, id } = await openStream({ background: true })
+    const headers = { authorization: `Bearer ${account.key}` }
+    const removed = await fetch(`${server.baseUrl}/responses/${id}`, { method: 'DELETE', headers })
+    expect(removed.status).toBe(200)
+    await setup().far.providerAnswers.at(-1)?.closed
+    await reading.rest()
+    const [receipt] = await until(async () => {
+      const receipts = await account.receipts()
+      return receipts[0]?.state === 'settled' && receipts
+    })
+    expect(receipt).toMatchObject({ outcome: 'client_gone' })
+    expectProblem(await get(server, account, `/responses/${id}`), 'response_not_found')
+  })
+
   it('is answered at once without stream, and polled', async () => {
     const { server, description } = setup()
     const account = await openAccount(server)

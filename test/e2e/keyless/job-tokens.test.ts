@@ -190,6 +190,7 @@ describe('POST /oauth/token', () => {
       [{ subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' }, 'invalid_request'],
       [{ subject_token: '' }, 'invalid_request'],
       [{ subject_token: [token, token] }, 'invalid_request'],
+      [Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`x${at}`, ''])), 'invalid_request'],
       [{ requested_token_type: 'urn:ietf:params:oauth:token-type:id_token' }, 'invalid_request'],
       [{ actor_token: 'x' }, 'invalid_request'],
       [{ scope: 'all' }, 'invalid_scope'],

@@ -243,21 +243,35 @@ function openLength(message: Buffer): number {
 }
 
 /** Marks tell how far a provider caches a prompt, and are no part of it. Inside a string, their quotes would be escaped. */
-const MARK = Buffer.from(',"cache_control":{"type":"ephemeral"}')
+const MARK = Buffer.from('"cache_control"')
 
 /** Providers take four. */
 const MARKS_MAX = 32
 
 function withoutMarks(bytes: Buffer): Buffer {
-  let at = bytes.indexOf(MARK)
-  if (at < 0) return bytes
+  let name = bytes.indexOf(MARK)
+  if (name < 0) return bytes
   const pieces: Buffer[] = []
   let from = 0
-  for (; at >= 0 && pieces.length < MARKS_MAX; at = bytes.indexOf(MARK, from)) {
-    pieces.push(bytes.subarray(from, at))
-    from = at + MARK.length
+  for (let marks = 0; name >= 0 && marks < MARKS_MAX; marks++) {
+    const mark = markAt(bytes, name)
+    if (mark !== undefined) {
+      pieces.push(bytes.subarray(from, mark.start))
+      from = mark.end
+    }
+    name = bytes.indexOf(MARK, name + MARK.length)
   }
   return Buffer.concat([...pieces, bytes.subarray(from)])
+}
+
+/** The member with the comma before it, however the client spaces its JSON. */
+function markAt(bytes: Buffer, name: number): { readonly start: number; readonly end: number } | undefined {
+  let start = name - 1
+  while (start > 0 && bytes[start]! <= SPACE) start--
+  const colon = skipSpace(bytes, name + MARK.length)
+  if (bytes[start] !== COMMA || bytes[colon] !== COLON) return undefined
+  const end = skipValue(bytes, skipSpace(bytes, colon + 1))
+  return end < 0 ? undefined : { start, end }
 }
 
 export type PromptPlace = 'tools' | 'system' | 'settings' | number

@@ -118,6 +118,26 @@ describe('a conversation', () => {
     sendTurn(talk('a'), { rendered: marked(0), wire: 'anthropic' })
     expect(breakOf(sendTurn(talk('a'), { rendered: marked(1), wire: 'anthropic' }))).toBeUndefined()
   })
+
+  it.each([
+    ', "cache_control": {"type": "ephemeral"}',
+    ',"cache_control":{"type":"ephemeral","ttl":"1h"}',
+    ',\n  "cache_control" : { "type" : "ephemeral" }',
+  ])('is not broken by a mark that its client writes as %j', (mark) => {
+    const sent = (text: string, written: string) =>
+      Buffer.from(
+        `{"messages":[{"role":"user","content":[{"type":"text","text":"${text}"${written}}]},{"role":"user","content":"b"}]}`,
+      )
+    const turn = (bytes: Buffer) =>
+      playTurn(A, {
+        readAsked: (known) => readSentPrompt(bytes, 'messages', known),
+        readRendered: (known) => readRenderedPrompt(bytes, 'chat', known),
+        ...{ origin: 'o', isCompacted: false },
+      })
+    turn(sent('a', mark))
+    expect(breakOf(turn(sent('a', '')))).toBeUndefined()
+    expect(breakOf(turn(sent('x', mark)))).toBe('messages[0] by client')
+  })
 })
 
 describe('a break is put down to', () => {

@@ -232,7 +232,7 @@ async function measureAll(origin, cookies, pid) {
   const slow = []
   console.log('| query | as | median ms | p95 ms | cpu ms | kB |\n|---|---|---|---|---|---|')
   for (const name of names.filter((each) => ONLY.test(each))) {
-    if (/:(webhook|conversation)/.test(name) || (name.includes(':window') && ids.window === undefined)) continue
+    if (/:(webhook|conversation|run\b)/.test(name) || (name.includes(':window') && ids.window === undefined)) continue
     if (name.includes(':team') && ids.team === undefined) continue
     const as = CONSOLE_API[name].who === 'operator' ? 'operator' : 'owner'
     for (const query of variants[name] ?? [{}]) {

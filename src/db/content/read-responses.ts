@@ -12,13 +12,13 @@ import {
   findObject,
   findSent,
   findShown,
+  isStopped,
   type LinkRow,
   listChain,
   listItems,
   listLinks,
   listNamed,
   listOutput,
-  listStates,
   type NamedItemRow,
   type ResponseRow,
   type ResponseStatus,
@@ -203,8 +203,7 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
         const found = await keys.find(account)
         if (found.kind !== 'found') return found.kind === 'none'
         const { owner } = found.key
-        const [state] = await listStates(file, [[owner, digestId(found.key, 'response', id)]])
-        return state === undefined || state.status === 'cancelled'
+        return await isStopped(file, { owner, id: digestId(found.key, 'response', id) })
       } catch {
         return false
       }

@@ -230,12 +230,19 @@ const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
 /** A running response becomes a failed one: else it would be kept for its end. */
 const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
 
-/** One that runs in the background stops; another one goes on for its client. */
-const CANCELLED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'cancelled' ELSE status END"
-
 /** Hides a response. The sweep deletes it once it has no children. False when there was none to hide. */
 export const hideResponse = async (file: SqlStore, sought: Sought) =>
-  (await changeRows(file, `${NOT_SHOWN}, ${CANCELLED_STATUS} WHERE ${IS_SOUGHT}`, soughtBy(sought))) > 0
+  (await changeRows(file, `${NOT_SHOWN} WHERE ${IS_SOUGHT}`, soughtBy(sought))) > 0
+
+/** Cancelled, or hidden since its client has deleted it. */
+export const isStopped = async (file: SqlStore, { owner, id }: Named): Promise<boolean> => {
+  const row = await findRow<{ status: ResponseStatus; expires_at: number }>(
+    file,
+    'SELECT status, expires_at FROM responses WHERE account = ? AND id = ?',
+    ...[owner, id],
+  )
+  return row === undefined || row.status === 'cancelled' || row.expires_at === 0
+}
 
 /** False when it has ended meanwhile. */
 export const cancelRunning = async (file: SqlStore, sought: Sought) =>

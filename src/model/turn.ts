@@ -28,7 +28,7 @@ export interface ResponsesRequest extends AnyRequest {
   /** The items of this request alone, each as JSON, to be stored with its answer. Undefined: nothing is stored. */
   readonly storedInput: (() => readonly Buffer[]) | undefined
   readonly previousResponseId: string | undefined
-  /** It runs to its end whatever its client does, unless it is cancelled. It is stored. */
+  /** It is stored, and runs to its end without its client, unless it is cancelled. */
   readonly inBackground: boolean
   /** The content of sealed items in its input, by their envelope. */
   readonly sealed: Map<string, Opaque>

@@ -81,7 +81,7 @@ describe('a conversation', () => {
     expect(breakOf(sendTurn(talk('a', 'y')))).toBeUndefined()
   })
 
-  it('begins without a break, whatever else has its key', () => {
+  it('begins without a break, also where another one has its key', () => {
     sendTurn(talk('a', 'b'), { keys: keysOf('a', ['key']) })
     const begun = { ...keysOf('z', ['key']), isAnswered: false }
     expect(breakOf(sendTurn(talk('z'), { keys: begun }))).toBeUndefined()

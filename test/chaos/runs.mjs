@@ -12,7 +12,7 @@ import { openNodes } from './lib/nodes.mjs'
 const options = readOptions({ nodes: 3, children: 100, kills: 6, rounds: 3 })
 const EMAIL = 'runs@localhost'
 const BUDGET = '0.50'
-/** A child does not ask more than this, whatever it is answered: an agent that goes on is a storm. */
+/** A child that asks more often than this has not understood its refusal: that is a storm. */
 const REQUESTS_MAX = 400
 /** Children of some children, with budgets of their own. */
 const INNER = { every: 4, max: '0.02' }

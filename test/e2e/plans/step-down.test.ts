@@ -121,7 +121,7 @@ describe('a model with a cheaper one to step down to', () => {
     ])
   })
 
-  it('never goes to a dearer model, whatever the key names', async () => {
+  it('never goes to a dearer model, even where the key names one', async () => {
     const account = await openAccount(server())
     const caps = { day: '0.10' }
     const key = await account.createKey({ caps, step_down: { to: 'grand', below_percent: 100 } })

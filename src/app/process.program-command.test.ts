@@ -42,9 +42,9 @@ it('is Node and the script when millrace on the PATH is another file or missing,
 })
 
 it.each([
-  ['millrace', '^0.1.0', 'npx millrace'],
-  ['millrace@0.1.0', '^0.1.0', 'npx millrace@0.1.0'],
-  ['./millrace-0.1.0.tgz', 'file:../../millrace-0.1.0.tgz', "npx --package 'ROOT/millrace-0.1.0.tgz' millrace"],
+  ['millrace', '^1.0.0', 'npx millrace'],
+  ['millrace@1.0.0', '^1.0.0', 'npx millrace@1.0.0'],
+  ['./millrace-1.0.0.tgz', 'file:../../millrace-1.0.0.tgz', "npx --package 'ROOT/millrace-1.0.0.tgz' millrace"],
   ['https://a.example/m.tgz', 'https://a.example/m.tgz', 'npx --package https://a.example/m.tgz millrace'],
 ])('is npx with the package that it was given: %s', async (wanted, dependency, expected) => {
   const cache = join(folder, 'npx/1a2b')

@@ -4,14 +4,18 @@ import { installSchema, PostgresUnusable, tidyBuilds } from '../../src/db/postgr
 import type { PostgresConnections, PostgresPool } from '../../src/db/postgres/pool.ts'
 import { FUNCTIONS_SCHEMA, TABLE_CHANGES } from '../../src/db/postgres/schema.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
-import { HOLD, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
+import { dayCap, HOLD, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
 import { settlement } from '../fixtures/model/ending.ts'
 import { until } from '../support/until.ts'
 import { openNode } from './postgres-bench.ts'
 import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
 
-const KILLS = 10
-const ADDED = ['usage', 'cost', 'charge', 'place', 'kept', 'compaction', 'wallet', 'before', 'most', 'balance', 'hold']
+const KILLS = 20
+const ADDED = [
+  ...['usage', 'cost', 'charge', 'place', 'kept', 'compaction', 'wallet', 'before', 'most', 'balance', 'hold'],
+  ...['closed_rows', 'kept_rows', 'living_node', 'mark', 'tokens', 'tokens_held', 'ends', 'turn', 'plain', 'states'],
+  ...['books', 'one', 'found', 'ending'],
+]
 
 async function expectRefusal(installation: Promise<void>, message: string | RegExp) {
   const error = await installation.catch((thrown: unknown) => thrown)
@@ -127,7 +131,7 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
   it('serves when the next version has added columns of any name to its tables', async () => {
     await install()
     await connections().query(
-      ['receipts', 'buckets', 'claims', 'spend_counters', 'nodes', 'accounts']
+      ['receipts', 'buckets', 'claims', 'spend_counters', 'limits', 'nodes', 'accounts']
         .map((table) => `ALTER TABLE millrace.${table} ${ADDED.map((name) => `ADD "${name}" jsonb`).join(', ')};`)
         .join(''),
     )
@@ -137,9 +141,14 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
     await ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
     await connections().query(`INSERT INTO millrace.prices (model, version, terms, since) VALUES ('demo', 1, '{}', 0)`)
     const claim = { scope: 'one', fingerprint: 'f', expiresAt: 2 ** 50 }
-    const admission = await ledger.admit(requestFor(account, { limits: [limitOf('tokens', 100_000)], claim }))
+    const admission = await ledger.admit(
+      requestFor(account, { limits: [limitOf('tokens', 100_000)], allowances: [dayCap(HOLD)], claim }),
+    )
     if (admission.kind !== 'admitted') throw new Error(admission.refusal.kind)
     expect(await admission.settle(settlement(20_000n))).toMatchObject({ kind: 'settled' })
+    const plain = await ledger.admit(requestFor(account))
+    if (plain.kind !== 'admitted') throw new Error(plain.refusal.kind)
+    expect(await plain.settle(settlement(20_000n))).toMatchObject({ kind: 'settled' })
     await ledger.close()
     expect(facts.troubles).toEqual([])
   })
@@ -163,6 +172,30 @@ describe.skipIf(!postgres)('the schema in PostgreSQL', () => {
     ],
   ])('is refused on %s', async (_what, options, message) => {
     await expectRefusal(installSchema(connections('test', options), { mayLoseCommits: false }), message)
+  })
+
+  it('waits with a change for a long report without keeping requests waiting behind it', async () => {
+    await install()
+    const [pool, requests] = [connections(), connections()]
+    await pool.query(`ALTER TABLE millrace.receipts
+      ADD CONSTRAINT receipts_account_fkey FOREIGN KEY (account) REFERENCES millrace.accounts (row),
+      ADD CONSTRAINT receipts_node_fkey FOREIGN KEY (node) REFERENCES millrace.nodes (row)`)
+    // The seventh change drops them.
+    await pool.query("UPDATE millrace.meta SET value = '6' WHERE name = 'schema'")
+    const report = await pool.connect()
+    await report.query('BEGIN')
+    await report.query('SELECT count(*) FROM millrace.receipts')
+    const installed = install()
+    await until(async () => {
+      const waits = "SELECT FROM pg_locks WHERE relation = 'millrace.receipts'::regclass AND NOT granted"
+      return (await requests.query(waits)).rowCount === 1
+    })
+    // It waits for the change, which waits for the report.
+    await requests.query('SELECT count(*) FROM millrace.receipts')
+    await report.query('COMMIT')
+    report.release()
+    await installed
+    expect(await everything()).toMatchObject({ version: String(TABLE_CHANGES.length) })
   })
 
   it('is refused in a database of another encoding', async () => {

@@ -117,6 +117,8 @@ export async function* framesFrom(
 
 /** How often the reader of a running response looks for more of it. */
 const LOOK_AGAIN_MS = { least: 250, most: 1000 }
+/** Longer than a model is silent. Where the end of a response could not be stored, its status is wrong until the server starts again. */
+const SILENT_MS_MAX = 15 * 60_000
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -134,12 +136,15 @@ export async function* framesAsTheyCome(
   },
 ): AsyncGenerator<Buffer> {
   let waitMs = LOOK_AGAIN_MS.least
+  let silentMs = 0
   for (let after = live.startingAfter; ; ) {
     // Before its events: what is written in between is found the next time.
     const row = await live.read()
     if (row === undefined) throw new BrokenLog('A response was deleted while its events were read')
     const last = (await findLastEvent(file, logged.response)) ?? after
     yield* framesFrom(file, logged, { startingAfter: after, last })
+    silentMs = last > after ? 0 : silentMs + waitMs
+    if (silentMs > SILENT_MS_MAX) throw new BrokenLog('A running response has had no events for a long time')
     waitMs = last > after ? LOOK_AGAIN_MS.least : Math.min(2 * waitMs, LOOK_AGAIN_MS.most)
     after = Math.max(after, last)
     if (row.status !== 'in_progress') {

@@ -271,11 +271,39 @@ export async function hideAll(file: SqlStore, owner: OwnerRow): Promise<void> {
 }
 
 const FAIL_ABANDONED = `UPDATE responses SET status = 'failed' WHERE status = 'in_progress' AND created_at < ?
-  AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.request_id = responses.request_id AND receipts.state = 'open')`
+  AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.request_id = responses.request_id
+    AND (receipts.state = 'open' OR receipts.closed_at > ?))`
 
-/** On PostgreSQL, which has receipts in the same database: fails responses whose request no node runs any more. */
+/**
+ * On PostgreSQL, which has receipts in the same database: fails responses whose request no node runs any more. A receipt that closed just
+ * now counts too: a response that fails or is cancelled is written after its charge.
+ */
 export const failAbandoned = (file: SqlStore, createdBefore: number) =>
-  changeRows(file, FAIL_ABANDONED, [createdBefore])
+  changeRows(file, FAIL_ABANDONED, [createdBefore, createdBefore])
+
+/**
+ * The same for files, where the receipts are beside the contents: a response whose end could not be written, because the disk was full,
+ * is still running here.
+ */
+export async function failAbandonedOfFiles(files: Record<'content' | 'ledger', SqlStore>, createdBefore: number) {
+  const { content, ledger } = files
+  const sql = `SELECT response, request_id AS request FROM responses WHERE status = 'in_progress' AND created_at < ?`
+  const running = await content.all<{ response: number; request: RequestId }>(sql, [createdBefore])
+  if (running.length === 0) return
+  const ids = JSON.stringify(running.map(({ request }) => request))
+  const alive = await ledger.all<{ request: RequestId }>(ALIVE_AMONG, [ids, createdBefore])
+  const isAlive = new Set(alive.map(({ request }) => request))
+  const abandoned = running.filter(({ request }) => !isAlive.has(request)).map(({ response }) => [response])
+  if (abandoned.length > 0)
+    await changeRows(
+      content,
+      "UPDATE responses SET status = 'failed' WHERE response = ? AND status = 'in_progress'",
+      ...abandoned,
+    )
+}
+
+const ALIVE_AMONG = `SELECT request_id AS request FROM receipts
+  WHERE request_id IN (SELECT value FROM json_each(?1)) AND (state = 'open' OR closed_at > ?2)`
 
 export const failRunning = (file: SqlStore) =>
   changeRows(file, "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'", [])

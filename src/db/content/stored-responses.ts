@@ -10,6 +10,7 @@ import { readResponses } from './read-responses.ts'
 import {
   cancelRunning,
   disownResponse,
+  failAbandonedOfFiles,
   failRunning,
   hideAll,
   hideResponse,
@@ -154,6 +155,9 @@ function deleteResponses({
     },
     /** Called at start: fails what a dead process left running. Returns how many. */
     recover: () => store.inTurn(() => failRunning(file)),
+    /** For files. In turn with the ends that are written, which must not find a row changed that they have looked at. */
+    failAbandoned: (ledger: SqlStore, createdBefore: number) =>
+      store.inTurn(() => failAbandonedOfFiles({ content: file, ledger }, createdBefore)),
     sweep,
     /** For a closed account: destroys its key at once, and stores nothing for it any more. */
     async forgetAccount(account: AccountId): Promise<void> {

@@ -165,7 +165,7 @@ async function refuseOpenEnds(ledger: SqlStore, folder: string): Promise<void> {
     )
   if ((await count(ledger, `buckets WHERE kind = 'cap'`)) + (await count(ledger, `transfers WHERE unit = 'cap'`)) > 0)
     throw new MoveRefused(
-      'This ledger has spend caps as versions before 0.1.0 kept them, which PostgreSQL does not have.',
+      'This ledger has spend caps as early development builds kept them, which PostgreSQL does not have.',
     )
   await refuseCapsOfWrongTime(ledger)
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { inTransaction, type PostgresConnections, type PostgresPool } from './pool.ts'
 import { CREATE_FUNCTIONS, ENTRIES, FUNCTIONS_SCHEMA, TABLE_CHANGES, TABLES_SCHEMA } from './schema.ts'
 
@@ -12,6 +13,8 @@ const VERSION_MIN = 15
 interface InstallOptions {
   /** The operator has said that a charge may be lost with the power. */
   readonly mayLoseCommits?: boolean | undefined
+  /** Called when a change has to wait for another session. */
+  readonly onLockWait?: (() => void) | undefined
 }
 
 /**
@@ -20,8 +23,33 @@ interface InstallOptions {
  */
 export async function installSchema(pool: PostgresConnections, options: InstallOptions = {}): Promise<void> {
   await checkServer(pool, options)
-  for (let isDone = false; !isDone; ) isDone = await inTransaction(pool, BEGIN, changeOnce)
+  let tries = 0
+  /** A change that met a report, VACUUM or an admission of another node is tried again. */
+  const notYet = async (error: unknown): Promise<false> => {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK_DETECTED) throw error
+    if (tries === LOCK_TRIES) throw new PostgresUnusable(TABLES_LOCKED)
+    if (tries === 0) options.onLockWait?.()
+    tries += 1
+    await pause(LOCK_PAUSE_MS)
+    return false
+  }
+  for (let isDone = false; !isDone; ) isDone = await inTransaction(pool, BEGIN, changeOnce).catch(notYet)
 }
+
+const LOCK_NOT_AVAILABLE = '55P03'
+const DEADLOCK_DETECTED = '40P01'
+/**
+ * A session that asks for a table that a long report reads keeps the requests of other nodes waiting behind itself. VACUUM gives way to a wait
+ * that is longer than deadlock_timeout.
+ */
+const WAIT_FOR_LOCKS = `SELECT set_config('lock_timeout',
+  (extract(epoch FROM current_setting('deadlock_timeout')::interval) * 1000 + 500)::integer::text, true)`
+const LOCK_PAUSE_MS = 1000
+/** About five minutes. */
+const LOCK_TRIES = 120
+const TABLES_LOCKED =
+  'The tables cannot be changed: another session keeps them locked. Find it in pg_stat_activity, end it, and start again.'
 
 // What is looked at after the lock must be newer than the wait for it.
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
@@ -39,7 +67,7 @@ async function changeOnce(transaction: PostgresPool): Promise<boolean> {
   const change = TABLE_CHANGES[version]
   if (change !== undefined) {
     if (version === 0) await transaction.query(`CREATE SCHEMA IF NOT EXISTS ${TABLES_SCHEMA}`)
-    await transaction.query(`SET LOCAL search_path = ${TABLES_SCHEMA}; ${change}`)
+    await transaction.query(`${WAIT_FOR_LOCKS}; SET LOCAL search_path = ${TABLES_SCHEMA}; ${change}`)
     await transaction.query(
       `INSERT INTO ${TABLES_SCHEMA}.meta (name, value) VALUES ('schema', $1)
         ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -83,7 +111,7 @@ async function findVersion(db: PostgresPool): Promise<number> {
     )
   if (!tables.some(({ tablename }) => tablename === 'bodies'))
     throw new PostgresUnusable(
-      `The schema "${TABLES_SCHEMA}" was made by a build before 0.1.0, whose contents lie elsewhere. Name an empty database.`,
+      `The schema "${TABLES_SCHEMA}" was made by an early development build, whose contents lie elsewhere. Name an empty database.`,
     )
   return version
 }

@@ -10,8 +10,10 @@ END $$;
 
 CREATE FUNCTION write_limits(states limit_state[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE limits SET reached_at = each.reached_at, running = each.running FROM unnest(states) AS each
+  UPDATE limits SET reached_at = each.reached_at, running = each.running FROM unnest(write_limits.states) AS each
     WHERE limits.subject = each.subject
+      -- Else a kept plan may begin with all limits.
+      AND limits.subject = ANY (ARRAY(SELECT one.subject FROM unnest(write_limits.states) AS one))
       AND (limits.reached_at, limits.running) IS DISTINCT FROM (each.reached_at, each.running);
 END $$;
 

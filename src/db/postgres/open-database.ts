@@ -14,6 +14,8 @@ interface PostgresOptions {
   readonly url: string
   /** A connection failed. The next query opens another one. */
   readonly onTrouble: (error: unknown) => void
+  /** A change of the tables has to wait for another session. */
+  readonly onLockWait?: (() => void) | undefined
   /** The operator has said so. */
   readonly mayLoseCommits?: boolean | undefined
 }

@@ -227,13 +227,14 @@ CREATE FUNCTION write_books(books live_bucket[]) RETURNS void LANGUAGE plpgsql A
 BEGIN
   UPDATE buckets SET period_start = each.period_start, period_end = each.period_end, closed_at = each.closed_at,
       granted_nano = each.granted, posted_nano = each.posted, held_nano = each.held
-    FROM unnest(books) AS each
+    FROM unnest(write_books.books) AS each
     WHERE buckets.row = each.row
       AND (buckets.period_start, buckets.period_end, buckets.closed_at, granted_nano, posted_nano, held_nano)
         IS DISTINCT FROM (each.period_start, each.period_end, each.closed_at, each.granted, each.posted, each.held);
   INSERT INTO spend_counters AS counter (account, subject, period_start, period_end, bound_nano, spent_nano, held_nano)
     SELECT each.account, each.subject, each.period_start, each.period_end, each.granted, each.granted - each.posted, each.held
-      FROM unnest(books) AS each LEFT JOIN spend_counters AS before USING (account, subject)
+      FROM unnest(write_books.books) AS each LEFT JOIN LATERAL (
+        SELECT * FROM spend_counters WHERE account = each.account AND subject = each.subject OFFSET 0) AS before ON true
       WHERE each.kind = 'cap'
         AND (before.period_start, before.period_end, before.bound_nano, before.spent_nano, before.held_nano)
           IS DISTINCT FROM (each.period_start, each.period_end, each.granted, each.granted - each.posted, each.held)

@@ -15,6 +15,7 @@ import {
   ADMIN_CALLS_TABLE,
   ADMIN_KEYS_TABLE,
   CONTENT_TABLES,
+  HOLDS_WITHOUT_LOOKS,
   JOB_COLUMNS,
   KIND_INDEXES,
   ORGANISATION_TABLES,
@@ -439,6 +440,7 @@ export const TABLE_CHANGES: readonly string[] = [
   ].join('\n'),
   WHOSE_RUNS,
   JOB_COLUMNS,
+  HOLDS_WITHOUT_LOOKS,
 ]
 
 /** Of all versions, with the views. */

@@ -52,7 +52,7 @@ CREATE FUNCTION standing_claim(of_scope text, moment bigint) RETURNS jsonb LANGU
 BEGIN
   RETURN (SELECT jsonb_build_object('scope', claims.scope, 'fingerprint', claims.fingerprint, 'requestId', receipts.request_id,
       'receipt', claims.receipt, 'expiresAt', claims.expires_at, 'state', claims.state)
-    FROM claims JOIN receipts ON receipts.row = claims.receipt
+    FROM claims CROSS JOIN LATERAL (SELECT * FROM receipts WHERE receipts.row = claims.receipt OFFSET 0) AS receipts
     WHERE claims.scope = of_scope AND (claims.state = 'running' OR claims.expires_at > moment));
 END $$;
 
@@ -213,7 +213,7 @@ BEGIN
     END IF;
   END LOOP;
   result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
-    'receipt', nextval(pg_get_serial_sequence('receipts', 'row')), 'buckets', to_jsonb(on_buckets),
+    'receipt', nextval('receipts_row_seq'), 'buckets', to_jsonb(on_buckets),
     'caps', nullif(array_to_string(caps, ' '), ''));
 END $$;
 
@@ -232,69 +232,73 @@ CREATE FUNCTION known_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT coalesce(jsonb_object_agg(request_id, jsonb_build_object('kind', CASE state WHEN 'open' THEN 'held' ELSE 'over' END,
       'receipt', row, 'cap', output_cap, 'hold', hold_nano::text)), '{}')
-    FROM receipts WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch)));
+    FROM receipts WHERE request_id = ANY (ARRAY(SELECT value ->> 'requestId' FROM jsonb_array_elements(batch))));
 END $$;
 
 -- By scope: the idempotency keys of the batch that are in use or kept.
 CREATE FUNCTION standing_claims(batch jsonb, moment bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT coalesce(jsonb_object_agg(scope, standing_claim(scope, moment)), '{}')
-    FROM claims WHERE scope IN (SELECT value -> 'claim' ->> 'scope' FROM jsonb_array_elements(batch)));
+    FROM claims WHERE scope = ANY (ARRAY(SELECT value -> 'claim' ->> 'scope' FROM jsonb_array_elements(batch))));
 END $$;
 
 CREATE TYPE plain_turn AS (place bigint, "requestId" text, account bigint, key bigint, model text, "priceVersion" integer,
   choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, tags text, asked text, cap bigint, hold bigint);
 
--- Most batches: turns without limits, caps and idempotency keys, of wallets that cover all that their turns want. Then each
--- gets what it wants in any order, and all are placed at once. Null: this batch is another one.
-CREATE FUNCTION admit_plain(batch jsonb, by_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
-DECLARE
-  turns plain_turn[];
-  admitted jsonb;
+-- Most batches: turns without limits, caps and idempotency keys. Null: this batch is another one.
+CREATE FUNCTION read_plain(batch jsonb) RETURNS plain_turn[] LANGUAGE plpgsql AS $$
 BEGIN
   IF jsonb_path_exists(batch, '$[*] ? (@.kind != "wallet" || exists(@.limits[*]) || exists(@.allowances[*]) || exists(@.claim.scope))')
   THEN
     RETURN NULL;
   END IF;
-  turns := ARRAY(SELECT ROW(place, "requestId", account, key, model, "priceVersion", choices, "inputEstimate", "cachedEstimate", tags, asked,
+  RETURN ARRAY(SELECT ROW(place, "requestId", account, key, model, "priceVersion", choices, "inputEstimate", "cachedEstimate", tags, asked,
       coalesce("clientCap", "modelCap"), hold_for(terms, coalesce("clientCap", "modelCap")))::plain_turn
     FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, account bigint, key bigint, model text,
       "priceVersion" integer, choices bigint, "inputEstimate" bigint, "cachedEstimate" bigint, tags text, asked text, terms hold_terms,
       "clientCap" bigint, "modelCap" bigint)) WITH ORDINALITY AS turn ("requestId", account, key, model, "priceVersion",
       choices, "inputEstimate", "cachedEstimate", tags, asked, terms, "clientCap", "modelCap", place));
+END $$;
+
+-- Places all of them at once, when their wallets cover all that they want: then each gets it in any order. Else null.
+CREATE FUNCTION admit_plain(turns plain_turn[], by_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  admitted jsonb;
+BEGIN
   IF EXISTS (SELECT FROM (SELECT account, sum(hold) AS total FROM unnest(turns) GROUP BY account) AS wanted
-      JOIN accounts ON accounts.row = wanted.account
-      JOIN buckets AS wallet ON wallet.account = wanted.account AND wallet.kind = 'wallet'
-      WHERE accounts.status <> 'active' OR accounts.frozen_at IS NOT NULL
+      CROSS JOIN LATERAL (SELECT status, frozen_at FROM accounts WHERE row = wanted.account OFFSET 0) AS payer
+      CROSS JOIN LATERAL (SELECT * FROM buckets WHERE kind = 'wallet' AND account = wanted.account OFFSET 0) AS wallet
+      WHERE payer.status <> 'active' OR payer.frozen_at IS NOT NULL
         OR wallet.posted_nano - wallet.held_nano < wanted.total)
     OR EXISTS (SELECT FROM receipts WHERE request_id = ANY (ARRAY(SELECT "requestId" FROM unnest(turns)))) THEN
     RETURN NULL;
   END IF;
-  WITH placed AS (
-      INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
-          output_bound, input_estimate, cached_estimate, tags, asked, opened_at, node, limits)
-        SELECT turn."requestId", turn.account, turn.key, 'wallet', 'open', turn.model, turn."priceVersion", ARRAY[wallet.row],
-            turn.hold, turn.cap, turn.cap * turn.choices, turn."inputEstimate", turn."cachedEstimate", turn.tags, turn.asked, now_micros / 1000,
-            by_node, '[]'
-          FROM unnest(turns) AS turn JOIN buckets AS wallet ON wallet.account = turn.account AND wallet.kind = 'wallet'
-          ORDER BY turn.place
-        RETURNING receipts.row, receipts.request_id),
+  WITH placed AS MATERIALIZED (
+      SELECT turn.*, wallet.row AS wallet, nextval('receipts_row_seq') AS receipt
+        FROM unnest(turns) AS turn
+          CROSS JOIN LATERAL (SELECT * FROM buckets WHERE kind = 'wallet' AND account = turn.account OFFSET 0) AS wallet
+        ORDER BY turn.place),
+    recorded AS (
+      INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
+          output_bound, input_estimate, cached_estimate, tags, asked, opened_at, node, limits) OVERRIDING SYSTEM VALUE
+        SELECT receipt, "requestId", account, key, 'wallet', 'open', model, "priceVersion", ARRAY[wallet], hold, cap,
+            cap * choices, "inputEstimate", "cachedEstimate", tags, asked, now_micros / 1000, by_node, '[]'
+          FROM placed),
     held AS (
       UPDATE buckets SET held_nano = buckets.held_nano + wanted.total
-        FROM (SELECT account, sum(hold)::bigint AS total FROM unnest(turns) GROUP BY account) AS wanted
-        WHERE buckets.account = wanted.account AND buckets.kind = 'wallet' AND wanted.total > 0)
-  SELECT jsonb_agg(jsonb_build_object('kind', 'held', 'receipt', placed.row, 'cap', turn.cap, 'hold', turn.hold::text,
-      'ticks', now_micros, 'limits', '[]'::jsonb) ORDER BY turn.place) INTO admitted
-    FROM unnest(turns) AS turn JOIN placed ON placed.request_id = turn."requestId";
+        FROM (SELECT wallet, sum(hold)::bigint AS total FROM placed GROUP BY wallet) AS wanted
+        WHERE buckets.row = wanted.wallet AND wanted.total > 0)
+  SELECT jsonb_agg(jsonb_build_object('kind', 'held', 'receipt', receipt, 'cap', cap, 'hold', hold::text,
+      'ticks', now_micros, 'limits', '[]'::jsonb) ORDER BY place) INTO admitted
+    FROM placed;
   RETURN admitted;
 END $$;
 
 -- The caller has locked the accounts and limits of the batch.
-CREATE FUNCTION admit_turns(batch jsonb, living_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION admit_turns(batch jsonb, plain plain_turn[], living_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  concerned bigint[] := accounts_in(batch);
-  subjects text[] := limits_in(batch);
-  caps text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].allowances[*] ? (@.unit == "cap").subject') #>> '{}');
+  concerned bigint[];
+  caps text[];
   books live_bucket[];
   states limit_state[];
   payers jsonb;
@@ -303,21 +307,26 @@ DECLARE
   claimed jsonb := '{}';
   turn admission;
   scope text;
-  no_limits CONSTANT jsonb := states_of(NULL, '[]', now_micros);
+  no_limits jsonb;
   result jsonb;
   results jsonb;
 BEGIN
   -- A node whose lease has ended places no holds, because other nodes may end them.
   IF living_node IS NULL THEN
-    states := read_limits(subjects);
+    states := read_limits(limits_in(batch));
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
       FROM jsonb_array_elements(batch));
   END IF;
-  results := admit_plain(batch, living_node, now_micros);
-  IF results IS NOT NULL THEN RETURN results; END IF;
+  IF plain IS NOT NULL THEN
+    results := admit_plain(plain, living_node, now_micros);
+    IF results IS NOT NULL THEN RETURN results; END IF;
+  END IF;
   results := '[]';
+  no_limits := states_of(NULL, '[]', now_micros);
+  concerned := accounts_in(batch);
+  caps := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].allowances[*] ? (@.unit == "cap").subject') #>> '{}');
   books := read_books(concerned, caps);
-  states := read_limits(subjects);
+  states := read_limits(limits_in(batch));
   known := known_turns(batch);
   IF jsonb_path_exists(batch, '$[*].claim.scope') THEN claimed := standing_claims(batch, now_micros / 1000); END IF;
   SELECT jsonb_object_agg(row, jsonb_build_object('status', status, 'frozen', frozen_at IS NOT NULL)) INTO payers
@@ -371,35 +380,50 @@ END $$;
 `
 
 /**
- * `close_receipts` is the one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch. It is one statement,
- * because it decides on no balance. Each close is a compare-and-set: a second one changes nothing.
+ * `close_receipts` is the one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch. One statement ends them
+ * all, because it decides on no balance. Each close is a compare-and-set: a second one changes nothing.
  */
 export const CLOSE_FUNCTIONS = `
--- The charge never exceeds the hold; what cannot be collected is written down as shortfall. A charged request is never run
--- again; a released one may be. A turn that ends in a later period of its cap than it began in has nothing left to count.
--- A node ends its own turns while its lease lasts. After that they are recovered, also by the process that had them.
--- Columns are named with their table, so that a column that the next version adds makes no name ambiguous.
-CREATE FUNCTION close_receipts(batch jsonb, living_node bigint, at bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
-DECLARE
-  result bigint[];
+CREATE TYPE turn_end AS (place bigint, closing text, outcome text, lane text, uncached_input bigint, cached_input bigint,
+  cache_write bigint, output bigint, reasoning bigint, estimated boolean, tier bigint, cost numeric, first_byte_ms double precision,
+  total_ms double precision, attempts text, tokens_before bigint, tokens_after bigint, kept boolean, recovers boolean,
+  receipt bigint, account bigint, limits jsonb);
+
+-- The ends of a batch, with what never changes of their receipts. Of two ends of one turn, that of recovery, which no lease limits.
+CREATE FUNCTION read_ends(batch jsonb) RETURNS turn_end[] LANGUAGE plpgsql AS $$
 BEGIN
-  WITH ops AS (
-      SELECT DISTINCT ON ("requestId") * FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, closing text,
+  RETURN ARRAY(SELECT ROW(op.place, op.closing, op.outcome, op.lane, (op.usage ->> 'uncachedInput')::bigint,
+      (op.usage ->> 'cachedInput')::bigint, (op.usage ->> 'cacheWrite')::bigint, (op.usage ->> 'output')::bigint,
+      (op.usage ->> 'reasoning')::bigint, (op.usage ->> 'estimated')::boolean, op.tier, op.cost, op.first_byte_ms, op.total_ms, op.attempts,
+      (op.compaction ->> 'tokensBefore')::bigint, (op.compaction ->> 'tokensAfter')::bigint, op.kept, op.recovers,
+      found.row, found.account, found.limits)::turn_end
+    FROM (SELECT DISTINCT ON ("requestId") * FROM ROWS FROM (jsonb_to_recordset(batch) AS ("requestId" text, closing text,
         outcome text, lane text, usage jsonb, tier bigint, cost numeric, "firstByteMs" double precision,
         "totalMs" double precision, attempts text, compaction jsonb, kept boolean, recovers boolean)) WITH ORDINALITY
         AS op ("requestId", closing, outcome, lane, usage, tier, cost, first_byte_ms, total_ms, attempts, compaction, kept, recovers,
           place)
-      -- Of two ends of one turn, that of recovery, which no lease limits.
-      ORDER BY "requestId", recovers DESC, place),
-    -- By its id only: the plan must not begin with all open receipts.
-    found AS MATERIALIZED (
-      SELECT ops.*, receipts.row, receipts.account, receipts.state AS before, receipts.node, receipts.kind, receipts.hold_nano AS most
-        FROM ops JOIN receipts ON receipts.request_id = ops."requestId"),
-    charged AS (
-      SELECT found.*, wallets.row AS wallet, wallets.movements AS moved_before, wallets.posted_nano AS posted_before,
-          found.kind = 'wallet' AS draws_on_wallet, least(coalesce(found.cost, 0), found.most)::bigint AS charge
-        FROM found JOIN buckets AS wallets ON wallets.kind = 'wallet' AND wallets.account = found.account
-        WHERE found.before = 'open' AND (found.recovers OR found.node = living_node)),
+      ORDER BY "requestId", recovers DESC, place) AS op
+    CROSS JOIN LATERAL (SELECT * FROM receipts WHERE receipts.request_id = op."requestId" OFFSET 0) AS found);
+END $$;
+
+-- The charge never exceeds the hold; what cannot be collected is written down as shortfall. A charged request is never run
+-- again; a released one may be. A turn that ends in a later period of its cap than it began in has nothing left to count.
+-- A node ends its own turns while its lease lasts. After that they are recovered, also by the process that had them.
+-- Columns are named with their table, so that a column that the next version adds makes no name ambiguous.
+CREATE FUNCTION close_receipts(ends turn_end[], living_node bigint, at bigint,
+  OUT closed_rows bigint[], OUT results jsonb, OUT has_windows boolean) LANGUAGE plpgsql AS $$
+DECLARE
+  has_caps boolean;
+  kept_rows bigint[];
+BEGIN
+  -- OFFSET 0: each row is looked up. The plan is kept, and one that was made for a small table could read a large one whole.
+  WITH charged AS (
+      SELECT ending.*, wallets.row AS wallet, wallets.movements AS moved_before, wallets.posted_nano AS posted_before,
+          found.kind = 'wallet' AS draws_on_wallet, least(coalesce(ending.cost, 0), found.hold_nano)::bigint AS charge
+        FROM unnest(close_receipts.ends) AS ending
+          CROSS JOIN LATERAL (SELECT state, node, kind, hold_nano FROM receipts WHERE receipts.row = ending.receipt OFFSET 0) AS found
+          CROSS JOIN LATERAL (SELECT * FROM buckets WHERE kind = 'wallet' AND account = ending.account OFFSET 0) AS wallets
+        WHERE found.state = 'open' AND (ending.recovers OR found.node = close_receipts.living_node)),
     numbered AS (
       SELECT charged.*, charged.moved_before + row_number() OVER of_account AS movement,
           CASE WHEN charged.draws_on_wallet THEN charged.posted_before
@@ -408,21 +432,17 @@ BEGIN
     closed AS (
       UPDATE receipts SET state = CASE WHEN numbered.cost IS NULL THEN 'released' ELSE 'settled' END,
           closed_at = close_receipts.at, closing = numbered.closing, outcome = numbered.outcome, lane = numbered.lane,
-          uncached_input = (numbered.usage ->> 'uncachedInput')::bigint,
-          cached_input = (numbered.usage ->> 'cachedInput')::bigint,
-          cache_write = (numbered.usage ->> 'cacheWrite')::bigint, output = (numbered.usage ->> 'output')::bigint,
-          reasoning = (numbered.usage ->> 'reasoning')::bigint, estimated = (numbered.usage ->> 'estimated')::boolean,
+          uncached_input = numbered.uncached_input, cached_input = numbered.cached_input, cache_write = numbered.cache_write,
+          output = numbered.output, reasoning = numbered.reasoning, estimated = numbered.estimated,
           tier = numbered.tier, cost_nano = coalesce(numbered.cost, 0), charge_nano = numbered.charge,
           shortfall_nano = coalesce(numbered.cost, 0) - numbered.charge, first_byte_ms = numbered.first_byte_ms,
           total_ms = numbered.total_ms, attempts = numbered.attempts,
-          tokens_before = (numbered.compaction ->> 'tokensBefore')::bigint,
-          tokens_after = (numbered.compaction ->> 'tokensAfter')::bigint,
-          movement = numbered.movement, balance_nano = numbered.balance
-        FROM numbered WHERE receipts.row = numbered.row
-        RETURNING receipts.row, receipts.account, receipts.key, receipts.state, receipts.buckets, receipts.caps,
-          receipts.hold_nano, receipts.charge_nano, receipts.opened_at, numbered.kept, numbered.wallet, numbered.place,
-          receipts.input_estimate + receipts.output_bound AS tokens_held,
-          receipts.uncached_input + receipts.cached_input + receipts.cache_write + receipts.output AS tokens),
+          tokens_before = numbered.tokens_before, tokens_after = numbered.tokens_after, movement = numbered.movement, balance_nano = numbered.balance
+        FROM numbered WHERE receipts.row = numbered.receipt
+          -- Else a kept plan may begin with all receipts.
+          AND receipts.row = ANY (ARRAY(SELECT one.receipt FROM unnest(close_receipts.ends) AS one))
+        RETURNING receipts.row, receipts.kind, receipts.state, receipts.buckets, receipts.caps,
+          receipts.hold_nano, receipts.charge_nano, receipts.shortfall_nano, numbered.kept, numbered.wallet, numbered.place),
     moved AS (
       UPDATE buckets SET posted_nano = buckets.posted_nano - sums.charge, held_nano = buckets.held_nano - sums.hold,
           movements = buckets.movements + sums.movements
@@ -431,25 +451,46 @@ BEGIN
           FROM (SELECT unnest(closed.buckets) AS bucket, closed.charge_nano AS charge, closed.hold_nano AS hold,
               0 AS movements FROM closed
             UNION ALL SELECT closed.wallet, 0, 0, 1 FROM closed) AS parts GROUP BY parts.bucket) AS sums
-        WHERE buckets.row = sums.bucket),
-    counted AS (
-      UPDATE spend_counters AS counter SET spent_nano = counter.spent_nano + sums.charge,
-          held_nano = counter.held_nano - sums.hold
-        FROM (SELECT each.account, each.subject, sum(spent_of(measure_of(mark), closed.charge_nano, closed.state = 'settled',
-              closed.tokens_held, closed.tokens))::bigint AS charge,
-            sum(held_of(measure_of(mark), closed.hold_nano, closed.tokens_held))::bigint AS hold
-          FROM closed CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS mark JOIN spend_counters AS each
-            ON each.account = closed.account AND each.subject = cap_subject(closed.key, mark)
-          WHERE closed.opened_at >= each.period_start GROUP BY each.account, each.subject) AS sums
-        WHERE counter.account = sums.account AND counter.subject = sums.subject),
-    freed AS (
-      DELETE FROM claims USING closed
-        WHERE claims.receipt = closed.row AND claims.state = 'running' AND closed.state = 'released'),
-    ended AS (
-      UPDATE claims SET state = CASE WHEN closed.kept THEN 'kept' ELSE 'not-kept' END FROM closed
-        WHERE claims.receipt = closed.row AND claims.state = 'running' AND closed.state = 'settled')
-  SELECT coalesce(array_agg(closed.row ORDER BY closed.place), '{}') INTO result FROM closed;
-  RETURN result;
+        WHERE buckets.row = sums.bucket)
+  SELECT coalesce(array_agg(closed.row ORDER BY closed.place), '{}'),
+      jsonb_agg(jsonb_build_object('kind', closed.state, 'charge', closed.charge_nano::text,
+        'shortfall', closed.shortfall_nano::text) ORDER BY closed.place),
+      coalesce(bool_or(closed.kind = 'builder'), false), bool_or(closed.caps IS NOT NULL),
+      array_agg(closed.row) FILTER (WHERE closed.kept)
+    INTO closed_rows, results, has_windows, has_caps, kept_rows FROM closed;
+  IF has_caps THEN PERFORM count_caps(closed_rows); END IF;
+  IF EXISTS (SELECT FROM claims WHERE claims.receipt = ANY (close_receipts.closed_rows)) THEN
+    PERFORM end_claims(closed_rows, kept_rows);
+  END IF;
+END $$;
+
+-- What closed turns used of their caps. Of a batch, only some have any.
+CREATE FUNCTION count_caps(closed_rows bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE spend_counters AS counter SET spent_nano = counter.spent_nano + sums.charge, held_nano = counter.held_nano - sums.hold
+    FROM (SELECT each.account, each.subject, sum(spent_of(measure_of(mark.name), closed.charge_nano, closed.state = 'settled',
+          closed.tokens_held, closed.tokens))::bigint AS charge,
+        sum(held_of(measure_of(mark.name), closed.hold_nano, closed.tokens_held))::bigint AS hold
+      FROM (SELECT receipts.account, receipts.key, receipts.caps, receipts.state, receipts.charge_nano, receipts.hold_nano,
+            receipts.opened_at, receipts.input_estimate + receipts.output_bound AS tokens_held,
+            receipts.uncached_input + receipts.cached_input + receipts.cache_write + receipts.output AS tokens
+          FROM receipts WHERE receipts.row = ANY (count_caps.closed_rows)) AS closed
+        CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS mark (name)
+        CROSS JOIN LATERAL (SELECT * FROM spend_counters AS cap
+          WHERE cap.account = closed.account AND cap.subject = cap_subject(closed.key, mark.name) OFFSET 0) AS each
+      WHERE closed.opened_at >= each.period_start GROUP BY each.account, each.subject) AS sums
+    WHERE counter.account = sums.account AND counter.subject = sums.subject
+      -- Else a kept plan may begin with all counters.
+      AND counter.account = ANY (ARRAY(SELECT receipts.account FROM receipts WHERE receipts.row = ANY (count_caps.closed_rows)));
+END $$;
+
+-- Their idempotency keys: of a released turn, another one may take it; of a charged one, its answer is kept, or is not.
+CREATE FUNCTION end_claims(closed_rows bigint[], kept_rows bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM claims WHERE claims.state = 'running' AND claims.receipt = ANY (ARRAY(
+    SELECT receipts.row FROM receipts WHERE receipts.row = ANY (end_claims.closed_rows) AND receipts.state = 'released'));
+  UPDATE claims SET state = CASE WHEN claims.receipt = ANY (end_claims.kept_rows) THEN 'kept' ELSE 'not-kept' END
+    WHERE claims.receipt = ANY (end_claims.closed_rows) AND claims.state = 'running';
 END $$;
 
 -- Periods that only these turns kept from being closed: another one has followed, and nothing holds on them any more.
@@ -472,52 +513,53 @@ BEGIN
 END $$;
 
 -- The caller has locked the accounts and the limits of the batch.
-CREATE FUNCTION close_turns(batch jsonb, subjects text[], living_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION close_turns(batch jsonb, ends turn_end[], subjects text[], living_node bigint, now_micros bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  closed bigint[] := close_receipts(batch, living_node, now_micros / 1000);
+  closed bigint[];
+  results jsonb;
+  has_windows boolean;
   states limit_state[];
   receipt receipts;
 BEGIN
-  PERFORM close_outlived(closed, now_micros / 1000);
+  SELECT * INTO closed, results, has_windows FROM close_receipts(ends, living_node, now_micros / 1000);
+  IF has_windows THEN PERFORM close_outlived(closed, now_micros / 1000); END IF;
   IF subjects <> '{}' THEN
     states := read_limits(subjects);
-    FOR receipt IN SELECT receipts.* FROM unnest(closed) WITH ORDINALITY AS each (row, place) JOIN receipts USING (row)
-        WHERE receipts.limits <> '[]' ORDER BY each.place LOOP
+    FOR receipt IN SELECT receipts.* FROM receipts
+        WHERE receipts.row = ANY (closed) AND receipts.limits <> '[]' ORDER BY array_position(closed, receipts.row) LOOP
       states := end_under_limits(states, receipt, now_micros);
     END LOOP;
     PERFORM write_limits(states);
   END IF;
+  IF cardinality(closed) = jsonb_array_length(batch) THEN RETURN results; END IF;
   -- A repeated call gets the result of the first.
   RETURN (SELECT jsonb_agg(CASE WHEN receipts.row IS NULL THEN '{"kind": "not-open"}' ELSE jsonb_build_object(
       'kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text) END ORDER BY op.place)
-    FROM jsonb_array_elements(batch) WITH ORDINALITY AS op (value, place) LEFT JOIN receipts
-      ON receipts.request_id = op.value ->> 'requestId' AND receipts.closing = op.value ->> 'closing');
+    FROM jsonb_array_elements(batch) WITH ORDINALITY AS op (value, place)
+      LEFT JOIN LATERAL (SELECT * FROM receipts AS known WHERE known.request_id = op.value ->> 'requestId' OFFSET 0) AS receipts
+        ON receipts.closing = op.value ->> 'closing');
 END $$;
 
--- Lock, look, decide, write: each a statement of its own, and one transaction for all that a node has gathered. What ends goes
--- first, so that what it held is there for the others.
+-- Read, lock, look, decide, write: each a statement of its own, and one transaction for all that a node has gathered. What ends
+-- goes first, so that what it held is there for the others. What needs no lock is done before it: others wait for a busy account.
 CREATE FUNCTION run_turns(admissions jsonb, closes jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  closing_accounts bigint[] := '{}';
-  closing_limits text[] := '{}';
+  ends CONSTANT turn_end[] := CASE WHEN closes <> '[]' THEN read_ends(closes) ELSE '{}' END;
+  plain CONSTANT plain_turn[] := read_plain(admissions);
+  closing_limits CONSTANT text[] := ARRAY(
+    SELECT DISTINCT jsonb_path_query(ending.limits, '$[*].subject') #>> '{}' FROM unnest(ends) AS ending WHERE ending.limits <> '[]');
+  all_limits CONSTANT text[] := closing_limits || limits_in(admissions);
   now_micros bigint;
   living_node bigint;
   closed jsonb := '[]';
   admitted jsonb := '[]';
 BEGIN
-  IF closes <> '[]' THEN
-    SELECT coalesce(array_agg(DISTINCT account), '{}'),
-        coalesce(array_agg(DISTINCT subject #>> '{}') FILTER (WHERE subject IS NOT NULL), '{}')
-      INTO closing_accounts, closing_limits
-      FROM receipts LEFT JOIN LATERAL jsonb_path_query(receipts.limits, '$[*].subject') AS subject ON true
-      WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(closes));
-  END IF;
-  PERFORM lock_accounts(closing_accounts || accounts_in(admissions));
-  PERFORM lock_limits(closing_limits || limits_in(admissions));
+  PERFORM lock_accounts(ARRAY(SELECT DISTINCT ending.account FROM unnest(ends) AS ending) || accounts_in(admissions));
+  IF all_limits <> '{}' THEN PERFORM lock_limits(all_limits); END IF;
   now_micros := ledger_micros();
   SELECT row INTO living_node FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000;
-  IF closes <> '[]' THEN closed := close_turns(closes, closing_limits, living_node, now_micros); END IF;
-  IF admissions <> '[]' THEN admitted := admit_turns(admissions, living_node, now_micros); END IF;
+  IF closes <> '[]' THEN closed := close_turns(closes, ends, closing_limits, living_node, now_micros); END IF;
+  IF admissions <> '[]' THEN admitted := admit_turns(admissions, plain, living_node, now_micros); END IF;
   RETURN jsonb_build_object('closes', closed, 'admissions', admitted);
 END $$;
 `

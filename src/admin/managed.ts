@@ -25,6 +25,7 @@ import {
   managedState,
   parseVersion,
 } from './managed-state.ts'
+import { termsView } from './models.ts'
 import { done, type OperationRefused, refuseOperation } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime, parseExpiry, quoted, unreadableMoment } from './values.ts'
@@ -46,11 +47,17 @@ function answerOf({ managed, clock }: Pick<ManagedServices, 'managed' | 'clock'>
   const now = clock.now()
   const alone = managed.check([])
   const owners = alone.kind === 'valid' ? alone.owners : new Map<string, string>()
+  const ofFileAlone = alone.kind === 'valid' ? alone.catalog.models : []
+  const filePrice = (kind: string, name: string) => {
+    const price = kind === 'model' ? ofFileAlone.find(({ id }) => id === name)?.price : undefined
+    return price === undefined ? null : termsView(price)
+  }
   const inForce = new Map(entriesAt(state, now, () => undefined).map((each) => [managedKey(each), each.entry]))
   const live = liveVersions(state)
   const items = live.map((version): ManagedAnswer['items'][number] => ({
     ...{ kind: version.kind, name: version.name, file: owners.get(managedKey(version)) ?? null },
     entry: inForce.get(managedKey(version)) ?? null,
+    price: filePrice(version.kind, version.name),
     secrets: secretNames(managed.open(version)),
     ...{ created_at: isoTime(version.created_at), created_by: version.created_by },
     prices: version.kind === 'model' ? announcedPrices(state, version, now).map(priceView) : [],
@@ -60,7 +67,7 @@ function answerOf({ managed, clock }: Pick<ManagedServices, 'managed' | 'clock'>
   const ofFile = [...owners].flatMap(([key, file]): ManagedAnswer['items'] => {
     const [kind, name] = [key.slice(0, key.indexOf(' ')) as ManagedKind, key.slice(key.indexOf(' ') + 1)]
     const nothing = { entry: null, secrets: [], created_at: null, created_by: null, prices: [], problem: null }
-    return known.has(key) ? [] : [{ kind, name, file, ...nothing }]
+    return known.has(key) ? [] : [{ kind, name, file, ...nothing, price: filePrice(kind, name) }]
   })
   return { revision: state.revision, items: [...items, ...ofFile], not_applied: managed.refused }
 }

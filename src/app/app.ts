@@ -34,7 +34,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { DatabaseKeyring, DatabaseSeals } from './key-ring.ts'
 import type { LoadSettings, Managed } from './managed-entries.ts'
-import type { RuleBook } from './rules.ts'
+import type { PricesAsOf, RuleBook } from './rules.ts'
 import type { Drainable } from './shutdown.ts'
 
 /** What the program is built from. The data folder exists. */
@@ -139,6 +139,7 @@ export interface Serving extends Drainable {
 /** What all other services are built on. */
 export interface Core {
   readonly config: Config
+  readonly pricesAsOf: PricesAsOf
   readonly managed: Managed
   /** Ledger time. */
   readonly clock: SteadyClock

@@ -4,7 +4,7 @@ import { styleFor } from '../cli/format.ts'
 import { type BannerFacts, formatBanner } from './banner.ts'
 
 const facts: BannerFacts = {
-  version: '0.1.0',
+  version: '1.0.0',
   node: '20.20.2',
   data: '/var/lib/millrace',
   config: undefined,

@@ -136,13 +136,13 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   managed.reloadBy(async () => {
     const loaded = await managed.load()
     if (loaded.kind === 'invalid') return loaded.message
-    await rules.replace(loaded.settings.config, loaded.announced)
+    await rules.replace(loaded.settings.config, loaded.asOf)
     return null
   })
   if (database.kind === 'postgres' && options.purpose === 'server') {
     closing.add(await database.listen((signals) => applySignals(services, operations, signals)))
-    await managed.catchUp()
   }
+  if (options.purpose === 'server') await managed.catchUp()
   // Codes that a dead process redeemed without crediting them. A credit that has to wait does not stop the start.
   const finished = await finishRedemptions({
     ...operations,
@@ -190,6 +190,7 @@ async function openCore(
           url: chosen.url,
           mayLoseCommits: config.storage.mayLoseCommits,
           onTrouble: (error) => log.warn({ error }, 'a connection to PostgreSQL failed; it is opened again'),
+          onLockWait: () => log.warn({}, 'a change of the tables waits for another session, which keeps them locked'),
         })
       : await overrides.openDatabase({
           ...{ path: join(dataDir, 'ledger.db'), clock: systemClock, onDeath },
@@ -229,9 +230,10 @@ async function openCore(
     callProviders: (upstreams, use) => callProviders({ config, clock, random, ...overrides }, upstreams, use),
   })
   closing.add(() => managed.close())
-  const settings = await managed.loadAtStart()
+  const { settings, asOf } = await managed.loadAtStart()
   const core = {
-    ...{ config: settings.config, managed, clock, random, purpose, worker, overrides, log, database, db, keyring },
+    ...{ config: settings.config, pricesAsOf: asOf, managed, clock, random, purpose, worker, overrides, log },
+    ...{ database, db, keyring },
     ...{ ringSeals, onDeath, metrics: createMetrics(), progress: { mark: NO_MARK } },
   }
   return { kind: 'open', core, settings }
@@ -248,6 +250,7 @@ async function createServices(core: Core, closing: Closing): Promise<Services> {
   const rules = await createRuleBook(
     { db, clock, workers: core.worker?.of ?? 1, onPlansMissing: (plans) => log.warn({ plans }, PLANS_MISSING) },
     config,
+    core.pricesAsOf,
   )
   return {
     ...{ ...core, ...contents, ...ledger, notices, rules },

@@ -49,9 +49,6 @@ export function startJobs(services: Services, admin: AdminServices, closing: Clo
     database
       .tidyBuilds()
       .catch((error: unknown) => log.error({ error }, 'functions of former builds could not be swept'))
-    sweepEvery(SWEEP_INTERVAL_MS, 'abandoned responses', () =>
-      failAbandoned(database.content, clock.now() - ABANDONED_AFTER_MS),
-    )
     // Codes whose node died before it credited them.
     sweepEvery(REDEEMED_WITHIN_MS, 'redeemed codes', () =>
       finishRedemptions({
@@ -65,6 +62,12 @@ export function startJobs(services: Services, admin: AdminServices, closing: Clo
     sweepEvery(BODIES_SWEEP_INTERVAL_MS, 'days of contents', () => sweepBodies(database.content, clock.now()))
     sweepEvery(SIGNALS_SWEEP_INTERVAL_MS, 'signals between nodes', () => database.forgetSignals())
   }
+  sweepEvery(SWEEP_INTERVAL_MS, 'abandoned responses', () => {
+    const createdBefore = clock.now() - ABANDONED_AFTER_MS
+    return database.kind === 'postgres'
+      ? failAbandoned(database.content, createdBefore)
+      : responses.failAbandoned(database.file, createdBefore)
+  })
   sweepEvery(SWEEP_INTERVAL_MS, 'kept answers', () => answers.sweep())
   sweepEvery(SWEEP_INTERVAL_MS, 'stored responses', () => responses.sweep())
   sweepEvery(CONVERSATIONS_SWEEP_INTERVAL_MS, 'conversations of people who have left', () =>

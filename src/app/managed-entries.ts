@@ -18,27 +18,38 @@ import type { Clock } from '../lib/clock.ts'
 import type { RingSeals } from '../lib/crypto.ts'
 import type { PriceList } from '../model/price.ts'
 import type { Log } from '../telemetry/log.ts'
-import type { AnnouncedPrices } from './rules.ts'
+import type { AnnouncedPrices, PricesAsOf } from './rules.ts'
 
 /** Loads the file, with entries that operators manage beside it. */
 export type LoadSettings = (managed: readonly ManagedEntry[]) => SettingsOutcome
 
 /** The configuration with what operators manage beside it. */
 export type ManagedOutcome =
-  | { readonly kind: 'loaded'; readonly settings: LoadedConfig; readonly announced?: AnnouncedPrices | undefined }
-  | Extract<SettingsOutcome, { kind: 'invalid' }>
+  | { readonly kind: 'loaded'; readonly settings: LoadedConfig; readonly asOf: PricesAsOf }
+  | RefusedSettings
+
+interface RefusedSettings {
+  readonly kind: 'invalid'
+  readonly message: string
+}
 
 export interface Managed extends ManagedConfig {
   /** The file as it is now, with the entries of the database. */
   load(): Promise<ManagedOutcome>
   /** An entry that makes the file invalid is left out, so that a server starts although its file or its version has changed. */
-  loadAtStart(): Promise<LoadedConfig>
-  /** Loads what was added since the last load. */
+  loadAtStart(): Promise<{ readonly settings: LoadedConfig; readonly asOf: PricesAsOf }>
+  /**
+   * At the end of a start, which may take long: loads what was added meanwhile, and a price that takes effect soon or has taken effect
+   * meanwhile. From then on the server waits for announced prices.
+   */
   catchUp(): Promise<void>
   /** Replaces how entries are put in force. It returns why they are not, or null. */
   reloadBy(reload: () => Promise<string | null>): void
   close(): void
 }
+
+/** What the file and the entries make at a moment. */
+type LoadedAt = Extract<SettingsOutcome, { kind: 'loaded' }> | RefusedSettings
 
 interface ManagedOptions {
   readonly db: LedgerDb
@@ -59,13 +70,17 @@ const WAIT_MIN_MS = 20
 const RETRY_MS = 1000
 
 export function createManaged(options: ManagedOptions): Managed {
-  const { db, clock, secrets, settings, loadSettings, log, waits, callProviders } = options
+  const { db, clock, secrets, settings, log, waits, callProviders } = options
+  const loadSettings = (entries: readonly ManagedEntry[]): LoadedAt => {
+    const outcome = options.loadSettings(entries)
+    return outcome.kind === 'loaded' && isEmptied(settings, outcome.settings) ? EMPTIED : outcome
+  }
   let leftOut: ReadonlyMap<string, string> = new Map()
   let refused: string | null = null
   let reload: () => Promise<string | null> = async () => null
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
-
+  let nextAtStart: number | undefined
   let revision = 0
 
   const apply = async (): Promise<string | null> => {
@@ -92,7 +107,7 @@ export function createManaged(options: ManagedOptions): Managed {
     const opened = ring_key !== null && sealed !== null ? secrets.open(name, { ring_key, sealed }) : undefined
     return opened === undefined ? undefined : (JSON.parse(opened.toString('utf8')) as ManagedSecrets)
   }
-  const loadAt = (state: ManagedState, at: number): SettingsOutcome => loadSettings(entriesAt(state, at, open))
+  const loadAt = (state: ManagedState, at: number): LoadedAt => loadSettings(entriesAt(state, at, open))
 
   return {
     ...{ open, apply, callProviders },
@@ -103,7 +118,7 @@ export function createManaged(options: ManagedOptions): Managed {
       return refused
     },
     seal: (name, texts) => secrets.seal(name, Buffer.from(JSON.stringify(texts))),
-    check: (entries) => checkedOf(loadSettings(entries)),
+    check: (entries) => checkedOf(options.loadSettings(entries)),
     async load() {
       // Also if it fails: the database may be back then.
       wakeIn(RETRY_MS)
@@ -114,25 +129,31 @@ export function createManaged(options: ManagedOptions): Managed {
       waitForNext(next, now)
       refused = outcome.kind === 'invalid' ? outcome.message : null
       if (outcome.kind === 'loaded') leftOut = new Map()
-      if (outcome.kind === 'invalid' || next === undefined || next - now > LEAD_MS) return outcome
-      return { ...outcome, announced: announcedOf(outcome.settings.config, loadAt(state, next), next) }
+      if (outcome.kind === 'invalid') return outcome
+      const isSoon = next !== undefined && next - now <= LEAD_MS
+      const announced = isSoon ? announcedOf(outcome.settings.config, loadAt(state, next), next) : undefined
+      return { ...outcome, asOf: { at: now, announced } }
     },
     async loadAtStart() {
       const state = await readState()
       const now = clock.now()
+      const asOf = { at: now }
       const entries = entriesAt(state, now, open)
-      waitForNext(nextMoment(state, now), now)
-      if (entries.length === 0) return settings
+      nextAtStart = nextMoment(state, now)
+      if (entries.length === 0) return { settings, asOf }
       const all = loadSettings(entries)
-      if (all.kind === 'loaded') return all.settings
+      if (all.kind === 'loaded') return { settings: all.settings, asOf }
       const fit = fittingEntries(entries, loadSettings)
       leftOut = fit.leftOut
       refused = all.message
       log.error({ problems: all.message, left_out: [...leftOut.keys()] }, LEFT_OUT)
-      return fit.settings ?? settings
+      return { settings: fit.settings ?? settings, asOf }
     },
     async catchUp() {
-      if ((await findManagedRevision(db)) !== revision) await apply()
+      const now = clock.now()
+      const isDue = nextAtStart !== undefined && nextAtStart - now <= LEAD_MS
+      if (isDue || refused !== null || (await findManagedRevision(db)) !== revision) await apply()
+      else waitForNext(nextAtStart, now)
     },
     reloadBy(next) {
       reload = next
@@ -146,8 +167,24 @@ export function createManaged(options: ManagedOptions): Managed {
 
 const LEFT_OUT = 'managed entries were left out, because the configuration would not be valid with them'
 
+/**
+ * A writer may empty or delete the file before it writes it. At the start an empty file means the defaults; later it would remove
+ * every model until the file is complete.
+ */
+function isEmptied(started: LoadedConfig, loaded: LoadedConfig): boolean {
+  return hasKeys(started) && !hasKeys(loaded)
+}
+
+const hasKeys = ({ origin, origins }: LoadedConfig): boolean =>
+  origin.kind === 'file' && [...origins.values()].some((place) => place.origin === origin.path)
+
+const EMPTIED: RefusedSettings = { kind: 'invalid', message: 'The file is empty or missing.' }
+
 /** Upstreams first, then models, then plans: each needs those before it. */
-function fittingEntries(entries: readonly ManagedEntry[], loadSettings: LoadSettings) {
+function fittingEntries(
+  entries: readonly ManagedEntry[],
+  loadSettings: (entries: readonly ManagedEntry[]) => LoadedAt,
+) {
   const leftOut = new Map<string, string>()
   const fitting: ManagedEntry[] = []
   let settings: LoadedConfig | undefined
@@ -167,7 +204,7 @@ const pricesOf = ({ models }: Pick<Config, 'models'>): Map<string, PriceList> =>
   new Map(models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const])))
 
 /** The models whose price is another one at that moment. */
-function announcedOf(config: Config, then: SettingsOutcome, at: number): AnnouncedPrices | undefined {
+function announcedOf(config: Config, then: LoadedAt, at: number): AnnouncedPrices | undefined {
   if (then.kind === 'invalid') return undefined
   const now = pricesOf(config)
   const changed = [...pricesOf(then.settings.config)].filter(

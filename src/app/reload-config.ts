@@ -43,14 +43,9 @@ export function createReloader(deps: ReloadServices, started: LoadedConfig): () 
       deps.onOutcome(loaded.message)
       return
     }
-    if (isEmptied(started, loaded.settings)) {
-      deps.log.error({}, 'the configuration was not reloaded: its file is empty or missing; the one in force stays')
-      deps.onOutcome('The file is empty or missing.')
-      return
-    }
     const next = loaded.settings.config
     const changed = changedSections(inForce, next)
-    await deps.rules.replace(next, loaded.announced)
+    await deps.rules.replace(next, loaded.asOf)
     const waiting = changed.filter((section) => !isSwapped(section, inForce, next))
     inForce = next
     await deps.onSwapped(next)
@@ -78,15 +73,6 @@ export function createReloader(deps: ReloadServices, started: LoadedConfig): () 
     running ??= runReloads()
     return running
   }
-}
-
-/**
- * A writer may empty or delete the file before it writes it. At the start an empty file means the defaults; here it would remove
- * every model until the file is complete.
- */
-function isEmptied(started: LoadedConfig, { origin, origins }: LoadedConfig): boolean {
-  if (started.origin.kind === 'defaults') return false
-  return origin.kind === 'defaults' || ![...origins.values()].some((place) => place.origin === origin.path)
 }
 
 const changedSections = (before: Config, after: Config): (keyof Config)[] =>

@@ -34,7 +34,7 @@ type Rules = Awaited<ReturnType<typeof rulesOf>>
 /** The current rules. A request that has begun keeps its catalogue, price, limits and cap. */
 export interface RuleBook {
   readonly current: Rules
-  replace(config: SwappedConfig, announced?: AnnouncedPrices): Promise<void>
+  replace(config: SwappedConfig, asOf?: PricesAsOf): Promise<void>
   /** Called with the new rules in the step in which they take effect. */
   onReplaced?: (rules: Rules) => void
 }
@@ -43,6 +43,12 @@ export interface RuleBook {
 export interface AnnouncedPrices {
   readonly at: number
   readonly prices: ReadonlyMap<string, PriceList>
+}
+
+/** The moment whose prices a configuration has. It is recorded later, when another price may be in force already. */
+export interface PricesAsOf {
+  readonly at: number
+  readonly announced?: AnnouncedPrices | undefined
 }
 
 interface RuleOptions {
@@ -60,16 +66,16 @@ export interface MissingPlan {
   readonly accounts: number
 }
 
-export async function createRuleBook(options: RuleOptions, config: Config): Promise<RuleBook> {
+export async function createRuleBook(options: RuleOptions, config: Config, asOf?: PricesAsOf): Promise<RuleBook> {
   const { bodyBytesMax } = config.bounds
   const book: RuleBook & { current: Rules } = {
-    current: await rulesOf(options, config, { upstreams: [], models: [], bodyBytesMax }),
-    async replace(next: SwappedConfig, announced?: AnnouncedPrices): Promise<void> {
+    current: await rulesOf(options, config, { upstreams: [], models: [], bodyBytesMax }, asOf),
+    async replace(next: SwappedConfig, asOf?: PricesAsOf): Promise<void> {
       book.current = await rulesOf(
         options,
         next,
         { upstreams: book.current.upstreams, models: book.current.catalog.models, bodyBytesMax },
-        announced,
+        asOf,
       )
       book.onReplaced?.(book.current)
     },
@@ -87,10 +93,10 @@ interface Kept {
 /**
  * What a request is checked against. A changed price gets a new version; an unchanged upstream keeps its connections.
  */
-async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept, announced?: AnnouncedPrices) {
+async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept, asOf?: PricesAsOf) {
   const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
-  const versions = await recordPrices({ db: options.db, now: () => options.clock.now() }, new Map(priced))
-  const next = await nextPricesOf(options.db, announced)
+  const versions = await recordPrices({ db: options.db, now: () => asOf?.at ?? options.clock.now() }, new Map(priced))
+  const next = await nextPricesOf(options.db, asOf?.announced)
   const upstreams = config.upstreams.map((read) => kept.upstreams.find((old) => sameUpstream(old, read)) ?? read)
   const running = await countRunningPlans(options.db, options.clock.now())
   const catalog = loadCatalog(

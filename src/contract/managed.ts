@@ -59,6 +59,8 @@ export const managedItem = z.strictObject({
   file: z.string().nullable(),
   /** As it was saved, without secrets, with the price in force. Null: only the file has it. */
   entry: entry.nullable(),
+  /** Of a model that the file has: its price in force, in USD per million tokens. Null: see `entry`. */
+  price: entry.nullable(),
   /** Which secrets are stored: `api_key`, `headers.x-org`. They are never shown. */
   secrets: z.array(z.string()),
   created_at: timeOrNull,

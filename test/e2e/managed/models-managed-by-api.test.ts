@@ -82,6 +82,16 @@ describe('an operator without a shell', () => {
     }
   })
 
+  it('lists the models of the file with their prices', async () => {
+    const ask = await operator()
+    const { items } = (await ask('GET /managed')).json as {
+      items: { name: string; kind: string; price: object | null }[]
+    }
+    const price = { input: '0.00', output: '1000.00', tiers: [], per_request: '0.00' }
+    expect(items.find(({ kind, name }) => kind === 'model' && name === 'paid')?.price).toMatchObject(price)
+    expect(items.filter(({ kind }) => kind !== 'model').every((each) => each.price === null)).toBe(true)
+  })
+
   it('makes no half of a change, and none that would make the configuration invalid', async () => {
     const ask = await operator()
     const { status, error } = await ask('POST /managed', {

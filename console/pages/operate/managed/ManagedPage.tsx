@@ -137,7 +137,7 @@ function useColumns(open: (opened: Opened) => void): readonly Column<Item>[] {
       id: 'price',
       header: columns.price,
       align: 'end',
-      cell: ({ entry }) => priceText(entry?.price),
+      cell: ({ file, entry, price }) => priceText(file === null ? entry?.price : price),
     },
     {
       id: 'next',

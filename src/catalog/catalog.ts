@@ -93,6 +93,8 @@ export interface Model {
   readonly choicesMax: number
   /** Undefined: a request that its money does not cover is refused. */
   readonly stepDown?: StepDown | undefined
+  /** An answer with a tool call whose arguments are not JSON is asked for once more, and a call is sent when it is complete. */
+  readonly retriesBrokenArguments?: boolean | undefined
   /** Undefined: the operator has set no price, so the model cannot be called. */
   readonly price: Price | undefined
   /** A price that takes effect within the next seconds. */

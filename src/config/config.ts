@@ -238,6 +238,7 @@ const resolveModel = (model: ParsedModel): ModelDefinition => ({
   bytesPerToken: model.bytes_per_token,
   choicesMax: model.choices_max,
   ...(model.step_down && { stepDown: model.step_down }),
+  ...(model.on_broken_tool_arguments === 'retry' && { retriesBrokenArguments: true }),
   price: model.price === undefined ? undefined : resolvePrice(model.price),
   kinds: model.kinds,
   passFields: model.pass_fields,

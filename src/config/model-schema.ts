@@ -213,6 +213,11 @@ export const modelSchema = section('A model as clients see it.', {
       ).prefault(0),
     },
   ).optional(),
+  on_broken_tool_arguments: choice(
+    'What happens when the arguments of a tool call are not JSON. fail: the answer fails, or comes from another lane. ' +
+      'retry: the same lane is asked once more, if nothing was sent to the client; a stream that begins with a call is held back for that.',
+    ['fail', 'retry'],
+  ).prefault('fail'),
   price: priceSchema.optional(),
   kinds: list('Key kinds that may call it.', choice('Key kind.', ['wallet', 'builder'])).prefault([
     'wallet',

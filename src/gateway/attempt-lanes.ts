@@ -24,6 +24,8 @@ interface Progress {
   readonly failures: { readonly lane: Lane; readonly result: FailedLane }[]
   last: Lane | undefined
   attemptsLeft: number
+  /** A call was repeated after a slip of the model, which happens once a turn. */
+  hasRepeated: boolean
 }
 
 /**
@@ -35,7 +37,13 @@ interface Progress {
 export async function attemptLanes(services: TurnServices, turn: Turn, lanes: readonly Lane[]): Promise<ProviderRun> {
   const { health, retryBudget, nowMicros } = services
   const { cancellation, caller } = turn
-  const progress: Progress = { attempts: [], failures: [], last: undefined, attemptsLeft: ATTEMPTS_MAX }
+  const progress: Progress = {
+    attempts: [],
+    failures: [],
+    last: undefined,
+    attemptsLeft: ATTEMPTS_MAX,
+    hasRepeated: false,
+  }
   const beganAt = nowMicros()
   do {
     for (const lane of lanes) {
@@ -138,7 +146,9 @@ async function attemptLane(
       if (attempt.trace) endCallTrace(attempt.trace, called, attempt.firstContentAt, calledAt)
       result = called.result
       options =
-        result.kind === 'failed' ? retryOptions({ services, turn, lane, dialect, options, result, called }) : undefined
+        result.kind === 'failed'
+          ? retryOptions({ services, turn, progress, lane, dialect, options, result, called })
+          : undefined
     } while (options !== undefined)
     // A turn that is stopped from outside says nothing about its lane.
     if (result.kind === 'finished') {
@@ -160,7 +170,8 @@ async function attemptLane(
     return { result, lane, attempts, firstContentAt, laneFirstByteMs }
   }
   failures.push({ lane, result })
-  if (result.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)
+  const attemptsMax = progress.hasRepeated ? 0 : ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX
+  if (result.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, attemptsMax)
   return undefined
 }
 
@@ -267,13 +278,13 @@ const DEFAULT_OPTIONS: AttemptOptions = {
   withoutFields: [],
   withoutSeals: false,
   withoutNativeCompaction: false,
-  repeated: false,
 }
 
 /** What a retry rule decides on: with which options the same lane is called again, if at all. */
 interface FailedAttempt {
   readonly services: TurnServices
   readonly turn: Turn
+  readonly progress: Progress
   readonly lane: Lane
   readonly dialect: LaneDialect
   readonly options: AttemptOptions
@@ -305,10 +316,20 @@ function retryWithoutSeals({ turn: { request }, dialect, options, result }: Fail
   return mayGiveSeals ? { ...options, withoutSeals: true } : undefined
 }
 
-/** After a slip of the model, the only lane of a model gets the same request once more; otherwise the next lane gets it. */
-function retryUnchanged({ turn, options, result }: FailedAttempt): AttemptOptions | undefined {
-  if (turn.entry.model.lanes.length !== 1 || options.repeated || !result.malformedOutput) return undefined
-  return { ...options, repeated: true }
+/**
+ * After a slip of the model the same request usually succeeds. After malformed output the next lane gets it, or the only lane
+ * once more. After broken arguments the same lane gets it once more, where the entry of the model says so: that lane has
+ * the prompt in its cache.
+ */
+function retryUnchanged({ services, turn, progress, options, result }: FailedAttempt): AttemptOptions | undefined {
+  const { model } = turn.entry
+  if (progress.hasRepeated) return undefined
+  if (result.brokenArguments) {
+    if (!model.retriesBrokenArguments || !services.retryBudget.take(model)) return undefined
+  } else if (!result.malformedOutput || model.lanes.length !== 1) return undefined
+  progress.hasRepeated = true
+  progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)
+  return options
 }
 
 /** How a server may refuse that does not know compaction. */

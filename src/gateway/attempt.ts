@@ -24,7 +24,13 @@ export interface ProviderRun {
 }
 
 /** How one call of a lane ended, in the word that its receipt has for it. */
-export type AttemptOutcome = AttemptResult['kind'] | AbortReason | DeadlinePhase | UpstreamFailure | RefusalClass
+export type AttemptOutcome =
+  | AttemptResult['kind']
+  | 'broken-arguments'
+  | AbortReason
+  | DeadlinePhase
+  | UpstreamFailure
+  | RefusalClass
 
 export type AttemptResult =
   /** The answer is complete; its last frames are still held back. */
@@ -57,6 +63,8 @@ export interface FailedLane {
   readonly refusesSeals?: boolean
   /** The model wrote malformed output, such as an invalid tool call: the same request usually succeeds when sent once more. */
   readonly malformedOutput?: boolean | undefined
+  /** The arguments of a tool call are not JSON: a slip of the model as well. */
+  readonly brokenArguments?: boolean | undefined
 }
 
 /** What a provider has produced: its own count, or what was seen of the answer. */

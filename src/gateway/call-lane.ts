@@ -33,9 +33,9 @@ import { type AnswerConversion, prepareCall } from './prepare-call.ts'
 import { relayStream } from './stream.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import {
+  failedByAnswer,
   failedLane,
   faultOfFailure,
-  invalidAnswer,
   overloadedFault,
   refusedByProvider,
   refusedInAnswer,
@@ -52,8 +52,6 @@ export interface AttemptOptions {
   readonly withoutSeals: boolean
   /** The lane writes a summary instead of using its own compaction. */
   readonly withoutNativeCompaction: boolean
-  /** The same request is sent once more, after malformed output. */
-  readonly repeated: boolean
 }
 
 export interface CalledLane {
@@ -122,7 +120,8 @@ export async function callLane(
     // The connection of a complete answer is kept for the next call; any other is closed, so that the provider stops working.
     if (result.kind === 'finished') body.release()
     else body.cancel()
-    return { result, status, outcome: result.kind, conversion }
+    const outcome = result.kind === 'failed' && result.brokenArguments ? 'broken-arguments' : result.kind
+    return { result, status, outcome, conversion }
   }
   const error = readProviderError(status, await readBeginning(body))
   const stoppedFor = cancellation.abortReason
@@ -257,7 +256,7 @@ async function relayJson(
       // Some servers send errors with status 200.
       return refusedInAnswer(reply.error, request)
     case 'invalid':
-      return unusable(invalidAnswer(reply.what))
+      return failedByAnswer(reply.what)
   }
 }
 

@@ -49,6 +49,7 @@ export class Cancellation implements StopSignal {
   readonly #account: AccountRow
   readonly #stopListening: () => void
   #endDrain: (() => void) | undefined
+  #endWait: (() => void) | undefined
 
   /** `client` is undefined for a turn that a disconnect does not stop. */
   constructor(
@@ -85,9 +86,19 @@ export class Cancellation implements StopSignal {
     this.stop()
   }
 
+  /** Waits for a client that reads slowly, but no longer than the turn goes on. */
+  untilStopped(drained: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endWait = resolve
+      if (this.stopped) resolve()
+      else void drained.then(resolve, resolve)
+    })
+  }
+
   stop(): void {
     if (this.stopped) return
     this.stopped = true
+    this.#endWait?.()
     this.onStop?.()
   }
 

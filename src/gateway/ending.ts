@@ -139,8 +139,11 @@ export function decideEnding(turn: Turn, run: ProviderRun, estimator: LaneEstima
     inputEstimate,
     cachedEstimate,
     outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
-    // Of a JSON answer in the background the client has seen nothing.
-    headSent: sink.phase !== 'quiet' && request.delivery === 'stream',
+    // Of a JSON answer in the background, and of a call that is held back, the client has seen nothing.
+    headSent:
+      sink.phase !== 'quiet' &&
+      request.delivery === 'stream' &&
+      !(model.retriesBrokenArguments && firstContentAt === undefined),
   }
   const { outcome, owed } = decideOwed(run, bounds)
   const leftItsLane = owed !== undefined && previousOrigin !== undefined && lane?.origin !== previousOrigin

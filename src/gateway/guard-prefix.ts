@@ -19,8 +19,8 @@ export function comparePrefix(guard: PrefixGuard, { request }: Turn, call: Writt
   const sealed = request.protocol === 'responses' ? [...request.sealed.values()] : []
   guard.compare(guarded, {
     origin: lane.origin,
-    readAsked: (known) => readSentPrompt(request.body.bytes, request.inputField, known),
-    readRendered: (known) => readRenderedPrompt(body, dialect.wire, known),
+    readAsked: (known) => readSentPrompt(request.body, request.inputField, known),
+    readRendered: (known, asked) => readRenderedPrompt(body, dialect.wire, known, asked),
     isCompacted: request.protocol === 'responses' && request.isCompacted,
     dropsUnbound: lane.upstream.prefixMismatch === 'drop' && !dialect.withoutFields.includes('block_binding'),
     reasoningLeftOut: sealed.filter(({ origin }) => options.withoutSeals || origin !== lane.origin).length,

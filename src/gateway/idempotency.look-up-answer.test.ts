@@ -61,6 +61,42 @@ it.each([
   expect([scene.asked, scene.left, scene.budget.taken]).toEqual([asked, asked, 0])
 })
 
+it('counts nothing while it has too many readers, and one request for a reader', async () => {
+  const fingerprint = await digests.fingerprintOf(BODY)
+  let counted = 0
+  let left = 0
+  const claim = { requestId: 'req_1', state: 'running', fingerprint }
+  const ledger = {
+    gate: { open: true },
+    takeRequest() {
+      counted += 1
+      return { kind: 'taken', statuses: [] }
+    },
+    lookUpClaim: async () => ({ claim, at: 0, durable: Promise.resolve('durable'), release() {} }),
+  } as unknown as Ledger
+  const look = async (answer: { leave(): void } | undefined) => {
+    const scope = digests.scopeOf({
+      key: caller.key,
+      method: 'POST',
+      path: '/v1/chat/completions',
+      idempotencyKey: 'key',
+    })
+    const live = new Map([[scope, { follow: () => answer }]]) as unknown as IdempotencyServices['live']
+    const limits = { key: {}, account: {}, accountModel: {}, model: {} }
+    const deps = { ledger, digests, limits, live, keptMs: 1 } as unknown as IdempotencyServices
+    let isGone = false
+    const call = { caller, method: 'POST', path: '/v1/chat/completions', attaches: true, isGone: () => isGone }
+    if (answer === undefined) isGone = true
+    return lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY })
+  }
+  expect(await look(undefined)).toMatchObject({ kind: 'refused', problem: { code: 'idempotency_in_progress' } })
+  expect(counted).toBe(0)
+  const found = await look({ leave: () => left++ })
+  expect(found.kind).toBe('live')
+  found.release()
+  expect([counted, left]).toEqual([1, 1])
+})
+
 it('takes memory for as long as it is being given', async () => {
   const { found, scene } = await openScene({ answer: kept(900, BODY) })
   expect(found).toMatchObject({ kind: 'kept', original: 'req_1', status: 200, body: BODY })

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger, TakenRequest } from '../ledger/ledger.ts'
 import type { ClaimRequest } from '../ledger/state/turns.ts'
 import type { ByteBudget } from '../lib/bytes.ts'
 import { deriveKey } from '../lib/crypto.ts'
@@ -74,11 +74,19 @@ const LOOK_AGAIN_MS = 500
 /** Before the body is parsed: whether this request is the first with its key, or what became of the first. */
 export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCall): Promise<LookedUpAnswer> {
   const fingerprint = await services.digests.fingerprintOf(call.body)
+  const { ledger, limits } = services
+  let counted: TakenRequest | undefined
   for (let looks = 1; ; looks++) {
-    const found = await lookUpOnce(services, call, fingerprint)
+    const found = await lookUpOnce(services, call, { fingerprint, counted })
     const isRunning = found.kind === 'refused' && found.problem.code === 'idempotency_in_progress'
     if (!isRunning || !call.attaches || looks === LOOKS_MAX || call.isGone()) return found
     found.release()
+    // It waits in a slot of the server, so it counts as one request however it ends.
+    counted ??= await ledger.takeRequest(limitsOfCaller(limits, call.caller).all)
+    if (counted.kind === 'refused') {
+      const headers = limitHeaders(counted.statuses)
+      return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release() {} }
+    }
     await sleep(LOOK_AGAIN_MS)
   }
 }
@@ -86,7 +94,7 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
 async function lookUpOnce(
   services: IdempotencyServices,
   call: KeyedCall,
-  fingerprint: string,
+  { fingerprint, counted: before }: { readonly fingerprint: string; readonly counted: TakenRequest | undefined },
 ): Promise<LookedUpAnswer> {
   const { digests, ledger, limits, keptMs, budget, live } = services
   const { caller } = call
@@ -105,22 +113,21 @@ async function lookUpOnce(
   // Send nothing before the claim is durable.
   if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), release }
 
+  const answer = running?.follow()
+  // It has just ended, or has many readers: the next look finds its answer.
+  if (running !== undefined && answer === undefined)
+    return { kind: 'refused', problem: claimProblem({ claim, sameBody }), release }
+  const leave = () => {
+    answer?.leave()
+    release()
+  }
   // A replay costs nothing, and counts as one request of its key and account, without a model.
-  const counted = await ledger.takeRequest(limitsOfCaller(limits, caller).all)
+  const counted = before ?? (await ledger.takeRequest(limitsOfCaller(limits, caller).all))
   const headers = limitHeaders(counted.statuses)
   if (counted.kind === 'refused')
-    return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release }
+    return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release: leave }
   const { requestId } = claim
-  if (running !== undefined) {
-    const answer = running.follow()
-    // It has just ended, or has many readers: the next look finds its answer.
-    if (answer === undefined) return { kind: 'refused', problem: claimProblem({ claim, sameBody }), headers, release }
-    const leave = () => {
-      answer.leave()
-      release()
-    }
-    return { kind: 'live', original: requestId, answer, headers, release: leave }
-  }
+  if (answer !== undefined) return { kind: 'live', original: requestId, answer, headers, release: leave }
   let taken = 0
   const releaseAll = () => {
     budget.give(taken)

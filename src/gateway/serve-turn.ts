@@ -1,13 +1,13 @@
 import { callerProblem } from '../auth/callers.ts'
 import type { Catalog, Model } from '../catalog/catalog.ts'
 import { visibleModels } from '../catalog/resolve-model.ts'
-import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
+import type { AdmittedTurn, Ledger, SettleOutcome } from '../ledger/ledger.ts'
 import { chargeWithin } from '../ledger/state/turns.ts'
 import { msBetween } from '../lib/clock.ts'
 import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
-import type { Ending } from '../model/ending.ts'
+import type { Ending, TurnOutcome } from '../model/ending.ts'
 import { isFree } from '../model/price.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
@@ -84,7 +84,14 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
   const releaseGate: ReleaseGate = { isOpen: false, opened: undefined }
   const encoder: TurnEncoder =
     request.protocol === 'chat'
-      ? createChatEncoder({ request, model: entry.id, requestId, mint, now })
+      ? createChatEncoder({
+          request,
+          model: entry.id,
+          requestId,
+          mint,
+          now,
+          holdsCalls: entry.model.retriesBrokenArguments,
+        })
       : createResponsesEncoder(services, { ...planned, request }, () => releaseGate.isOpen)
   const isStored = request.protocol === 'responses' && request.storedInput !== undefined
   const keeper = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
@@ -139,7 +146,7 @@ export function createResponsesEncoder(
   { mint, now, seals }: Pick<TurnServices, 'mint' | 'now' | 'seals'>,
   turn: Omit<TurnInput, 'request' | 'sink' | 'startedAt'> & {
     readonly request: ResponsesRequest
-    readonly entry: { readonly id: string }
+    readonly entry: { readonly id: string; readonly model: Pick<Model, 'retriesBrokenArguments'> }
     readonly effort: Effort | undefined
   },
   mayOpen: () => boolean,
@@ -158,6 +165,7 @@ export function createResponsesEncoder(
     responseId: mint.responseId(),
     sealReasoning,
     sealCompaction,
+    holdsCalls: entry.model.retriesBrokenArguments,
     createdAt: Math.floor(now() / 1000),
   })
 }
@@ -210,7 +218,7 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
     model: turn.entry.model.id,
     lane: ending.lane,
     attempts: ending.attempts,
-    outcome: ending.outcome,
+    outcome: outcomeTold(ending.outcome, settled),
     problem: sentProblem?.code,
     usage: ending.owed?.usage,
     compaction: ending.compaction,
@@ -223,6 +231,10 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
     laneWork: decided.laneWork,
   }
 }
+
+/** A complete answer whose charge is not known to be recorded was not sent as one (deliver-end.ts). */
+const outcomeTold = (outcome: TurnOutcome, { kind }: SettleOutcome): TurnOutcome =>
+  outcome === 'completed' && (kind === 'not-ours' || kind === 'lost') ? 'ledger_unavailable' : outcome
 
 /** Keeps a complete answer before its charge, which it already states. */
 async function keepAnswer(

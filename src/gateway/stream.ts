@@ -12,6 +12,7 @@ import { RELEASED_BYTES_MIN, releaseBody } from './read-turn.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import {
   CONNECTION_BROKE,
+  failedByAnswer,
   failedLane,
   faultInAnswer,
   invalidAnswer,
@@ -72,7 +73,7 @@ export async function relayStream(
     silentMicros: 0,
   }
   const { state } = adapter
-  const { sink, hold, cancellation } = turn
+  const { sink, cancellation } = turn
   const outputBytesMax = attempt.outputCap * turn.request.choices * BYTES_PER_TOKEN_MAX
   const splitter = new FrameSplitter({ frameBytesMax: bounds.frameBytesMax })
   let endUsageWait: (() => void) | undefined
@@ -97,13 +98,13 @@ export async function relayStream(
       }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
-        if (!turn.releaseGate.isOpen) hold.hurry()
-        const problem = await turn.releaseGate.opened
+        const problem = await untilReleased(turn)
         if (problem) return { kind: 'withheld', problem }
         onFirstContent(services, turn, attempt)
       }
       if (attempt.firstContentAt === undefined) {
-        for (const { length } of pieces) unsentBytes += length
+        // A call that is held back is bounded as an answer that is sent.
+        if (state.calls === 0) for (const { length } of pieces) unsentBytes += length
       } else if (ready.length > 0) {
         if (!markStreamed(turn, state)) {
           cancellation.abort('ledger-gone')
@@ -112,7 +113,7 @@ export async function relayStream(
         const drained = sink.write(joinBuffers(ready))
         ready = []
         if (drained) {
-          await drained
+          await cancellation.untilStopped(drained)
           // The provider was not read for a while.
           stream.progressAt = nowMicros()
         }
@@ -128,10 +129,21 @@ export async function relayStream(
     }
     // What follows the last frame is no part of the answer.
     if (!state.done) state.error ??= errorInstead(splitter.rest())
-    return resultOfEnd(stream, ready)
+    const problem = isHeldBack(stream) ? await untilReleased(turn) : undefined
+    return problem ? { kind: 'withheld', problem } : resultOfEnd(stream, ready)
   } finally {
     endUsageWait?.()
   }
+}
+
+/** A complete answer of which nothing was sent, because it begins with a call. */
+const isHeldBack = (stream: RelayedStream): boolean =>
+  isComplete(stream) && stream.adapter.state.calls > 0 && stream.attempt.firstContentAt === undefined
+
+/** The hold is durable, and a stored response has its row. */
+function untilReleased({ releaseGate, hold }: Turn) {
+  if (!releaseGate.isOpen) hold.hurry()
+  return releaseGate.opened
 }
 
 /** After a disconnect nothing is delivered, unless others read it. False when the ledger has been away for too long. */
@@ -252,7 +264,10 @@ function resultOfEnd(stream: RelayedStream, ready: readonly Buffer[]): AttemptRe
     // The provider bills output that was not relayed too, such as a summary that turned out to be none.
     return { ...refusedInAnswer(state.error, turn.request), mayBeBilled: state.outputBytes > 0 }
   }
-  if (state.invalid !== undefined) return ended(stream, overloadedFault(invalidAnswer(state.invalid)))
+  if (state.invalid !== undefined)
+    return attempt.firstContentAt === undefined
+      ? failedByAnswer(state.invalid)
+      : brokenOff(stream, invalidAnswer(state.invalid))
   return ended(stream, overloadedFault('Server error: the provider ended its answer before it was complete.'))
 }
 

@@ -11,6 +11,7 @@ import {
   refusesSeals,
   type UpstreamError,
 } from '../protocols/refusals/provider-error.ts'
+import { BROKEN_ARGUMENTS } from '../protocols/tools/tool-names.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import { type UpstreamFailed, WAIT_MAX_MS } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
@@ -198,7 +199,14 @@ export function timeoutFault(phase: DeadlinePhase | undefined): LaneFault {
 }
 
 /** `what` is meant for the operator; the client can only retry. */
-export const invalidAnswer = (what: string): string => `Server error: the provider's answer is not valid: ${what}.`
+export const invalidAnswer = (what: string): LaneFault =>
+  overloadedFault(`Server error: the provider's answer is not valid: ${what}.`)
+
+/** The same before any content. */
+export const failedByAnswer = (what: string): FailedLane => ({
+  ...failedLane(invalidAnswer(what)),
+  brokenArguments: what === BROKEN_ARGUMENTS,
+})
 
 export const overloadedFault = (what: string): LaneFault => ({
   code: 'server_is_overloaded',

@@ -114,6 +114,8 @@ export type InputForm = 'address' | 'picture' | 'document' | 'text'
 export interface RequestBody {
   bytes: Buffer
   members: readonly JsonMember[]
+  /** False: no object in it has a `cache_control`. Undefined where that is not known. */
+  readonly hasCacheMarks?: boolean | undefined
 }
 
 /** The place of one `"name": value` of the outermost object; offsets into the bytes, ends exclusive. */

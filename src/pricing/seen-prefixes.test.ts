@@ -55,6 +55,12 @@ describe('what a provider has seen of a conversation', () => {
     expect(seen.seenTokens(talk(long('a', 4), { owner: 'other model' }))).toBe(0)
   })
 
+  it('is found among conversations with the same messages and other tools', () => {
+    seen.remember(talk(long('a')))
+    for (let turn = 0; turn < 6; turn++) seen.remember(talk(long('a', 2), { tools: `[${turn}]` }))
+    expect(seen.seenTokens(talk(long('a', 3)))).toBe(CACHED_BYTES_MIN / 4)
+  })
+
   it('is nothing that was longer ago than a cache lives', () => {
     seen.remember(talk(long('a')))
     now = 299_999_999

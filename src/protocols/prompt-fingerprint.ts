@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import type { RequestBody } from '../model/turn.ts'
 import type { LaneWire } from '../model/wire.ts'
 import { skipString } from './json/bytes.ts'
 
@@ -31,6 +32,8 @@ export interface Prompt {
   messageAt(index: number): Buffer
   /** The member that has the messages. */
   readonly list: string
+  /** What it has. */
+  readonly messages: Buffer | undefined
 }
 
 interface Layout {
@@ -72,45 +75,89 @@ const PROMPT_BYTES_MAX = 2 * 1024 * 1024
 const MESSAGES_MAX = 1024
 
 /** The prompt as a client sends it. `known` are fingerprints that it may go on from. */
-export const readSentPrompt = (bytes: Buffer, list: string, known: readonly Fingerprint[] = []): Prompt | undefined =>
-  readPrompt(bytes, { ...SENT, list }, known)
+export function readSentPrompt(
+  { bytes, hasCacheMarks }: Pick<RequestBody, 'bytes' | 'hasCacheMarks'>,
+  list: string,
+  known: readonly Fingerprint[] = [],
+): Prompt | undefined {
+  if (bytes.length > PROMPT_BYTES_MAX) return undefined
+  return readPrompt(hasCacheMarks === false ? bytes : withoutMarks(bytes), { ...SENT, list }, known)
+}
 
-/** The prompt as a provider gets it. */
-export const readRenderedPrompt = (
+/** The prompt as a provider gets it, whose messages often are the client's: these are not read again. */
+export function readRenderedPrompt(
   bytes: Buffer,
   wire: LaneWire,
   known: readonly Fingerprint[] = [],
-): Prompt | undefined => readPrompt(bytes, RENDERED[wire], known)
+  asked?: Prompt,
+): Prompt | undefined {
+  if (bytes.length > PROMPT_BYTES_MAX) return undefined
+  const layout = RENDERED[wire]
+  const mayBeSame = asked?.list === layout.list && !layout.grows
+  return (mayBeSame && readSamePrompt(bytes, layout, asked)) || readPrompt(withoutMarks(bytes), layout, known)
+}
 
-/** Undefined where there is none, or too long a one. */
-function readPrompt(marked: Buffer, layout: Layout, known: readonly Fingerprint[]): Prompt | undefined {
-  if (marked.length > PROMPT_BYTES_MAX) return undefined
-  const bytes = withoutMarks(marked)
-  const members = readMembers(bytes, layout, known)
+/** Undefined where the messages are others than the client's, or there are marks elsewhere. */
+function readSamePrompt(bytes: Buffer, layout: Layout, { messages, messageAt, fingerprint }: Prompt) {
+  const members = messages && readMembers(bytes, layout, (start) => endOfSame(bytes, start, messages))
+  if (members?.listEnd === undefined) return undefined
+  const { values, listStart, listEnd } = members
+  if (bytes.subarray(0, listStart).includes(MARK) || bytes.subarray(listEnd).includes(MARK)) return undefined
+  const { messages: sums, beginning } = fingerprint
+  return promptOf(values, layout, { messages, messageAt, sums, beginning, last: undefined })
+}
+
+const endOfSame = (bytes: Buffer, start: number, messages: Buffer): number | undefined =>
+  bytes.subarray(start, start + messages.length).equals(messages) ? start + messages.length : undefined
+
+/** Undefined where there is none. */
+function readPrompt(bytes: Buffer, layout: Layout, known: readonly Fingerprint[]): Prompt | undefined {
+  let list: List | undefined
+  const members = readMembers(bytes, layout, (start) => {
+    list = readList(bytes, start, known)
+    return list?.end
+  })
   if (members === undefined) return undefined
-  const { values, messages } = members
-  const valuesOf = (names: readonly string[]) => names.flatMap((name) => values.get(name) ?? [])
-  const sums = (parts: readonly Buffer[]) => parts.reduce((sum, part) => crc32(part, sum), 0)
-  const tools = valuesOf(layout.tools).flatMap((list) => readList(list, 0, [])?.elements ?? [])
-  const start = values.get(layout.list)
-  const all = messages && sumsOf(messages)
-  const last = layout.grows ? messages?.elements.at(-1) : undefined
+  const messages = members.values.get(layout.list)
+  const last = layout.grows ? list?.elements.at(-1) : undefined
   const open = last?.subarray(0, openLength(last))
   let whole: readonly Buffer[] | undefined
-  return {
-    list: layout.list,
+  return promptOf(members.values, layout, {
+    messages,
     messageAt(index) {
-      whole ??= (start && readList(start, 0, [])?.elements) ?? []
+      whole ??= (messages && readList(messages, 0, [])?.elements) ?? []
       return whole[index] ?? NOTHING
     },
+    sums: list === undefined ? new Uint32Array() : sumsOf(list),
+    beginning: list === undefined || messages === undefined ? NO_BEGINNING : beginningOf(messages, list, layout),
+    last: open && { bytes: open.length, sum: crc32(open) },
+  })
+}
+
+interface ReadMessages extends Pick<Prompt, 'messages' | 'messageAt'>, Pick<Fingerprint, 'beginning' | 'last'> {
+  readonly sums: Uint32Array
+}
+
+function promptOf(
+  values: ReadonlyMap<string, Buffer>,
+  layout: Layout,
+  { messages, messageAt, sums, beginning, last }: ReadMessages,
+): Prompt {
+  const valuesOf = (names: readonly string[]) => names.flatMap((name) => values.get(name) ?? [])
+  const sumOf = (parts: readonly Buffer[]) => parts.reduce((sum, part) => crc32(part, sum), 0)
+  const tools = valuesOf(layout.tools).flatMap((list) => readList(list, 0, [])?.elements ?? [])
+  return {
+    list: layout.list,
+    messages,
+    messageAt,
     fingerprint: {
-      tools: sums(tools),
+      tools: sumOf(tools),
       toolSet: tools.reduce((sum, tool) => (sum + crc32(tool)) >>> 0, 0),
-      system: sums(valuesOf(layout.system)),
-      settings: sums(valuesOf(layout.settings)),
-      messages: all ?? new Uint32Array(),
-      last: open && { bytes: open.length, sum: crc32(open) },
-      beginning: messages === undefined || start === undefined ? NO_BEGINNING : beginningOf(start, messages, layout),
+      system: sumOf(valuesOf(layout.system)),
+      settings: sumOf(valuesOf(layout.settings)),
+      messages: sums,
+      last,
+      beginning,
     },
   }
 }
@@ -150,13 +197,23 @@ const [CLOSE_BRACKET, CLOSE_BRACE, SPACE] = [0x5d, 0x7d, 0x20]
 
 interface Members {
   readonly values: ReadonlyMap<string, Buffer>
-  readonly messages: List | undefined
+  readonly listStart: number
+  /** Undefined where the list was not taken. */
+  readonly listEnd: number | undefined
 }
 
-/** The members of a valid JSON object; of two with one name, the first. Undefined where it is none. */
-function readMembers(bytes: Buffer, layout: Layout, known: readonly Fingerprint[]): Members | undefined {
+/**
+ * The members of a valid JSON object; of two with one name, the first. `endOfList` tells where the messages end that begin at an
+ * offset. Undefined where it is no object.
+ */
+function readMembers(
+  bytes: Buffer,
+  layout: Layout,
+  endOfList: (start: number) => number | undefined,
+): Members | undefined {
   const values = new Map<string, Buffer>()
-  let messages: List | undefined
+  let listStart = 0
+  let listEnd: number | undefined
   let at = skipSpace(bytes, 0)
   if (bytes[at] !== OPEN_BRACE) return undefined
   for (at = skipSpace(bytes, at + 1); bytes[at] === QUOTE; at = skipSpace(bytes, at)) {
@@ -165,16 +222,17 @@ function readMembers(bytes: Buffer, layout: Layout, known: readonly Fingerprint[
     const colon = skipSpace(bytes, nameEnd)
     const start = skipSpace(bytes, colon + 1)
     if (nameEnd < 0 || bytes[colon] !== COLON) return undefined
-    const list: List | undefined =
-      name === layout.list && messages === undefined ? readList(bytes, start, known) : undefined
-    const end = list?.end ?? skipValue(bytes, start)
+    if (name === layout.list && listEnd === undefined) {
+      listStart = start
+      listEnd = endOfList(start)
+    }
+    const end = listStart === start && listEnd !== undefined ? listEnd : skipValue(bytes, start)
     if (end < 0) return undefined
-    messages ??= list
     if (!values.has(name)) values.set(name, bytes.subarray(start, end))
     at = skipSpace(bytes, end)
     if (bytes[at] === COMMA) at++
   }
-  return { values, messages }
+  return { values, listStart, listEnd }
 }
 
 /** A list at `start`. Undefined where there is none: some inputs are one string. */

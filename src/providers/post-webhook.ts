@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
+import { request as requestHttp } from '../lib/node-http.ts'
 import { AddressRefused, bareHost, createGuardedLookup, type ResolveHost, refusalOfAddress } from './address-guard.ts'
 
 /** What an attempt has come to. `refused`: another attempt would come to the same. */

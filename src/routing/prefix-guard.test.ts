@@ -31,8 +31,8 @@ const bytesOf = (value: Fields): Buffer => Buffer.from(JSON.stringify(value))
 /** One turn of a client; where the provider gets the same, the same. */
 function sendTurn(asked: Fields, { keys = A, rendered = asked, wire = 'chat', origin = 'o', ...more }: Sent = {}) {
   return playTurn(keys, {
-    readAsked: (known) => readSentPrompt(bytesOf(asked), 'messages', known),
-    readRendered: (known) => readRenderedPrompt(bytesOf(rendered), wire, known),
+    readAsked: (known) => readSentPrompt({ bytes: bytesOf(asked) }, 'messages', known),
+    readRendered: (known, client) => readRenderedPrompt(bytesOf(rendered), wire, known, client),
     ...{ origin, isCompacted: more.isCompacted ?? false },
   })
 }
@@ -130,8 +130,8 @@ describe('a conversation', () => {
       )
     const turn = (bytes: Buffer) =>
       playTurn(A, {
-        readAsked: (known) => readSentPrompt(bytes, 'messages', known),
-        readRendered: (known) => readRenderedPrompt(bytes, 'chat', known),
+        readAsked: (known) => readSentPrompt({ bytes }, 'messages', known),
+        readRendered: (known, client) => readRenderedPrompt(bytes, 'chat', known, client),
         ...{ origin: 'o', isCompacted: false },
       })
     turn(sent('a', mark))
@@ -182,7 +182,7 @@ describe('a break is put down to', () => {
 
 it('forgets the oldest conversations beyond its bound', () => {
   const long = bytesOf(talk(...Array.from({ length: 1000 }, (_, at) => String(at))))
-  const asked = readSentPrompt(long, 'messages')
+  const asked = readSentPrompt({ bytes: long }, 'messages')
   const play = (opening: string) =>
     playTurn(keysOf(opening), { origin: 'o', readAsked: () => asked, readRendered: () => asked, isCompacted: false })
   play('first')
@@ -190,6 +190,35 @@ it('forgets the oldest conversations beyond its bound', () => {
   const changed = { messages: [message('changed')] }
   expect(breakOf(sendTurn(changed, { keys: keysOf('other 999') }))).toBe('messages[0] by client')
   expect(breakOf(sendTurn(changed, { keys: keysOf('first') }))).toBeUndefined()
+})
+
+describe("a prompt whose messages are the client's", () => {
+  const mark = { cache_control: { type: 'ephemeral' } }
+  const marked = { role: 'user', content: [{ type: 'text', text: 'a', ...mark }] }
+  const tools = [{ name: 'one' }]
+  const cases: readonly [string, Fields, Fields][] = [
+    ['as they are', { messages: [message('a')], tools, model: 'm' }, { tools, messages: [message('a')] }],
+    ['and others', { messages: [message('a')] }, { messages: [message('a'), message('b')] }],
+    ['with marks', { messages: [marked], tools }, { messages: [marked], tools }],
+    [
+      'with our mark on a tool',
+      { messages: [message('a')], tools },
+      { messages: [message('a')], tools: [{ name: 'one', ...mark }] },
+    ],
+    [
+      'with our mark on a message',
+      { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }] },
+      { messages: [marked] },
+    ],
+    ['and no list', { messages: 'a' }, { messages: 'a' }],
+  ]
+  it.each(cases)('has the checksums of one that is read alone: %s', (_, sent, rendered) => {
+    const hasCacheMarks = JSON.stringify(sent).includes('cache_control')
+    const asked = readSentPrompt({ bytes: bytesOf(sent), hasCacheMarks }, 'messages')
+    const alone = readRenderedPrompt(bytesOf(rendered), 'chat')
+    expect(alone).toBeDefined()
+    expect(readRenderedPrompt(bytesOf(rendered), 'chat', [], asked)?.fingerprint).toEqual(alone?.fingerprint)
+  })
 })
 
 it('compares neither prompts of many megabytes nor what is no prompt', () => {

@@ -32,7 +32,7 @@ interface SentTurn {
   readonly origin: string
   /** The prompts of the client and for the lane; `known` are those that they may go on from. Undefined: there is none. */
   readAsked(known: readonly Fingerprint[]): Prompt | undefined
-  readRendered(known: readonly Fingerprint[]): Prompt | undefined
+  readRendered(known: readonly Fingerprint[], asked: Prompt | undefined): Prompt | undefined
   /** The client sends a compaction in the place of what was compacted. */
   readonly isCompacted: boolean
   /** How many pieces of sealed reasoning the lane does not get. */
@@ -97,7 +97,10 @@ export function createPrefixGuard({ nowMicros }: { readonly nowMicros: () => num
       const candidates = begins ? [] : candidatesOf(keys, (key) => byKey.get(key), isCompacted).filter(isAlive)
       const known = candidates.flatMap(({ prompts }) => prompts ?? [])
       const asked = readAsked(known.map((prompts) => prompts.asked))
-      const rendered = readRendered(known.map((prompts) => prompts.rendered))
+      const rendered = readRendered(
+        known.map((prompts) => prompts.rendered),
+        asked,
+      )
       if (asked === undefined || rendered === undefined) return
       turn.sent = {
         ...{ origin, prompts: { asked: asked.fingerprint, rendered: rendered.fingerprint }, isCompacted },

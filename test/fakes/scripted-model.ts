@@ -37,6 +37,8 @@ export interface ScriptedModel {
   readonly refused: readonly string[]
   /** The next streamed answer breaks off after a few words, or never comes; resolves when it was asked for. */
   nextAnswer(fate: 'breaks-off' | 'never-comes'): Promise<void>
+  /** Forgets what should become of the next answer. */
+  answersAgain(): void
   close(): Promise<void>
 }
 
@@ -80,6 +82,9 @@ export async function startScriptedModel(kind: ScriptedModelKind): Promise<Scrip
       new Promise<void>((isRequested) => {
         next = { fate, isRequested }
       }),
+    answersAgain() {
+      next = undefined
+    },
     close: far.close,
   }
 }

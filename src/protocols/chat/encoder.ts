@@ -3,6 +3,7 @@ import { streamEnvelope } from '../../model/problem.ts'
 import type { ChatRequest } from '../../model/turn.ts'
 import {
   type EventReader,
+  holdCalls,
   type MintIds,
   NOTHING_ENCODED,
   type RelayEncoder,
@@ -33,10 +34,14 @@ interface ChatEncoderOptions {
   readonly mint: MintIds
   /** Wall time in milliseconds. */
   readonly now: () => number
+  /** A stream that begins with a tool call is held back until it is complete. */
+  readonly holdsCalls?: boolean | undefined
 }
 
 /** Encodes one answer as Chat Completions, whatever its lane speaks. */
-export function createChatEncoder({ request, model, requestId, mint, now }: ChatEncoderOptions): ChatEncoder {
+export function createChatEncoder(options: ChatEncoderOptions): ChatEncoder {
+  const { request, model, requestId, mint, now } = options
+  const held = options.holdsCalls ? holdCalls : (adapter: StreamAdapter) => adapter
   let stamp: ChunkStamp | undefined
   return {
     protocol: 'chat',
@@ -47,13 +52,13 @@ export function createChatEncoder({ request, model, requestId, mint, now }: Chat
      * ends would pass for a whole answer.
      */
     fail: (problem) => dataFrame(streamEnvelope(problem, requestId)),
-    relay: ({ dialect }) => new ChatTap({ publicModel: model, dialect, mint, request, now }),
+    relay: ({ dialect }) => held(new ChatTap({ publicModel: model, dialect, mint, request, now })),
     relayReply: (reply, { dialect }) => readReply(reply, { dialect, mint, request }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
       return request.delivery === 'json'
         ? translateReply(reader, stamp)
-        : translateStream(reader, stamp, request.wantsUsage)
+        : held(translateStream(reader, stamp, request.wantsUsage))
     },
   }
 }

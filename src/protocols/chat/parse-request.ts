@@ -66,7 +66,7 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
     kind: 'read',
     request: {
       protocol: 'chat',
-      body: { bytes: body.bytes, members: body.members },
+      body: { bytes: body.bytes, members: body.members, hasCacheMarks: body.hasCacheMarks },
       model: value.model as string,
       effort: effort.effort,
       effortParam: effort.param,

@@ -70,6 +70,57 @@ export function skipString(bytes: Buffer, openingQuote: number): number {
   }
 }
 
+const SMALL_U = 0x75
+/** What may follow a backslash, but for `u`. */
+const escapes = new Uint8Array(256)
+for (const byte of Buffer.from('"\\/bfnrt')) escapes[byte] = 1
+const hexDigits = new Uint8Array(256)
+for (const byte of Buffer.from('0123456789abcdefABCDEF')) hexDigits[byte] = 1
+
+/** In each byte of a word, the highest bit. */
+const HIGH_BITS = 0x80808080 | 0
+const ONES = 0x01010101
+
+/**
+ * The same for a string that JSON.parse accepts, in bytes that are UTF-8; -1 if it would not, or if the string is longer than
+ * `most`. Reads four bytes at a time up to a quote, an escape or a control character.
+ */
+export function skipValidString(bytes: Buffer, openingQuote: number, most = bytes.length): number {
+  const shift = bytes.byteOffset & 3
+  let words: Int32Array | undefined
+  let offset = openingQuote + 1
+  const wordsFrom = offset + SHORT_STRING_BYTES
+  const last = Math.min(bytes.length, openingQuote + most)
+  for (;;) {
+    if (offset >= wordsFrom && ((offset + shift) & 3) === 0) {
+      words ??= new Int32Array(bytes.buffer, bytes.byteOffset - shift, (bytes.length + shift) >> 2)
+      let at = (offset + shift) >> 2
+      // A byte of `x - 0x20…` or of `(x ^ c…) - 0x01…` sets its highest bit where the byte is below 0x20 or equal to c.
+      for (const end = (last + shift) >> 2; at < end; at++) {
+        const word = words[at]!
+        const quotes = word ^ 0x22222222
+        const slashes = word ^ 0x5c5c5c5c
+        const found = ((word - 0x20202020) & ~word) | ((quotes - ONES) & ~quotes) | ((slashes - ONES) & ~slashes)
+        if ((found & HIGH_BITS) !== 0) break
+      }
+      offset = (at << 2) - shift
+    }
+    const byte = bytes[offset]
+    if (byte === QUOTE) return offset + 1
+    if (byte === undefined || byte < 0x20 || offset >= last) return -1
+    if (byte !== BACKSLASH) {
+      offset += 1
+      continue
+    }
+    const next = bytes[offset + 1] ?? 0
+    if (next === SMALL_U) {
+      for (let digit = 2; digit < 6; digit++) if (hexDigits[bytes[offset + digit] ?? 0] === 0) return -1
+      offset += 6
+    } else if (escapes[next] === 1) offset += 2
+    else return -1
+  }
+}
+
 const [COLON, NEWLINE, SPACES] = [0x3a, 0x0a, new Set([0x20, 0x09, 0x0d, 0x0a])]
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { scanJson } from './scan-json.ts'
+import { scanInPieces, scanJson } from './scan-json.ts'
 
 const bounds = { depthMax: 64, valuesMax: 1_000_000 }
 const scanText = (text: string, limits = bounds) => scanJson(Buffer.from(text), limits)
@@ -35,6 +35,20 @@ describe('scanJson', () => {
       const quoted = `{"a":"${'x'.repeat(length)}${'\\"'.repeat(40)}","b":1}`
       expect(scanText(quoted)).toMatchObject({ kind: 'scanned', members: [{ name: 'a' }, { name: 'b' }] })
     }
+  })
+
+  it('finds long texts of messages, and whether a cache is marked', () => {
+    const long = 'x'.repeat(2000)
+    const text = JSON.stringify({
+      content: long,
+      a: [{ content: long, text: 'short', contents: long, arguments: [long] }],
+    })
+    const first = text.indexOf('[{"content":') + '[{"content":'.length
+    const pieces = { pieceBytes: Number.POSITIVE_INFINITY, pause: () => undefined, findsTexts: true }
+    expect(scanInPieces(Buffer.from(text), bounds, pieces)).toMatchObject({ texts: [first, first + 2002] })
+    expect(scanText(text)).toMatchObject({ texts: [], hasCacheMarks: false })
+    expect(scanText('{"a":{"cache_control":1}}')).toMatchObject({ texts: [], hasCacheMarks: true })
+    expect(scanText('{"a":{"b":"cache_control"}}')).toMatchObject({ hasCacheMarks: false })
   })
 
   it('works per byte, not per byte squared, on the strings that make it look back', () => {

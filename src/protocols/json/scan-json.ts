@@ -1,6 +1,6 @@
 import { createTurnstile } from '../../lib/async.ts'
 import type { JsonMember } from '../../model/turn.ts'
-import { skipString, spliceMembers } from './bytes.ts'
+import { skipString, skipValidString, spliceMembers } from './bytes.ts'
 
 export interface JsonBounds {
   readonly depthMax: number
@@ -15,6 +15,12 @@ export type JsonScan =
       readonly valueBytes: number
       /** Start and end of the values that are longer than a piece (`protocols/json/in-pieces.ts`). */
       readonly large: ReadonlyMap<number, number>
+      /** Start and end of each long text of a message, which is valid as it is: the members of `TEXT_NAMES` inside the outer ones. */
+      readonly texts: readonly number[]
+      /** All of them together. */
+      readonly textBytes: number
+      /** An object inside the outermost one has a `cache_control`. */
+      readonly hasCacheMarks: boolean
     }
   | { readonly kind: 'not-an-object' }
   | { readonly kind: 'too-deep' }
@@ -40,6 +46,15 @@ const SCALAR_BYTES = 16
 const QUOTE = 0x22
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
+
+/** Members with the words of a conversation, or what a tool was called with. */
+const TEXT_NAMES: ReadonlySet<string> = new Set(['content', 'text', 'arguments'])
+const CACHE_MARK = 'cache_control'
+/** Other names need not become strings. */
+const TELLING_LENGTHS = new Uint8Array(32)
+for (const name of [...TEXT_NAMES, CACHE_MARK]) TELLING_LENGTHS[name.length + 2] = 1
+/** Shorter ones are parsed as fast as they are left out. Longer ones than a piece are parsed in pieces, because this has no pause. */
+const LONG_TEXT_BYTES = 1024
 
 const SPACE = 1
 const STRING = 2
@@ -69,12 +84,14 @@ export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
 
 interface Pieces {
   readonly pieceBytes: number
+  /** Long texts are looked for. */
+  readonly findsTexts?: boolean
   pause(): Promise<unknown> | undefined
 }
 
 /** The same for a large text, with a pause after each piece, in which other work runs. */
 export function scanInPieces(bytes: Buffer, bounds: JsonBounds, pieces: Pieces): JsonScan | Promise<JsonScan> {
-  const scan = advanceScan(bytes, bounds, pieces.pieceBytes)
+  const scan = advanceScan(bytes, bounds, pieces.pieceBytes, beginScan(pieces.findsTexts))
   return scan.kind === 'paused' ? scanFurther(bytes, bounds, scan, pieces) : scan
 }
 
@@ -100,6 +117,12 @@ interface PausedScan {
   /** The starts of the open values, by their depth. */
   readonly starts: number[]
   readonly large: Map<number, number>
+  readonly texts: number[]
+  textBytes: number
+  readonly findsTexts: boolean
+  hasCacheMarks: boolean
+  /** The value that follows is a text of a message. */
+  awaitsText: boolean
   offset: number
   depth: number
   values: number
@@ -109,13 +132,18 @@ interface PausedScan {
   awaitsName: boolean
 }
 
-const beginScan = (): PausedScan => ({
+const beginScan = (findsTexts = false): PausedScan => ({
   kind: 'paused',
   members: [],
   name: undefined,
   closers: [],
   starts: [],
   large: new Map(),
+  texts: [],
+  textBytes: 0,
+  findsTexts,
+  hasCacheMarks: false,
+  awaitsText: false,
   offset: 0,
   depth: 0,
   values: 0,
@@ -134,10 +162,7 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
 
   if (depth === 0) {
     if (classes[bytes[offset] ?? 0] === SPACE) offset = skipSpace(bytes, offset, pieceEnd)
-    if (offset < end && offset >= pieceEnd) {
-      state.offset = offset
-      return state
-    }
+    if (offset < end && offset >= pieceEnd) return Object.assign(state, { offset })
     if (bytes[offset] !== OPEN_BRACE) return { kind: 'not-an-object' }
   }
   while (offset < pieceEnd) {
@@ -150,18 +175,22 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
         offset += 1
         break
       case STRING: {
-        const stringEnd = skipString(bytes, offset)
+        const checkedEnd = state.awaitsText ? skipValidString(bytes, offset, PIECE_BYTES) : -1
+        const stringEnd = checkedEnd < 0 ? skipString(bytes, offset) : checkedEnd
         if (stringEnd < 0) return { kind: 'broken', offset: end }
+        state.awaitsText = false
         if (awaitsName) {
           if (++names > NAMES_MAX) return { kind: 'too-many-values' }
           valueBytes += NAME_BYTES
           if (depth === 1) state.name = { start: offset, end: stringEnd }
+          else if (TELLING_LENGTHS[stringEnd - offset] === 1) noteInnerName(bytes, state, offset, stringEnd)
           awaitsName = false
         } else {
           if (++values > valuesMax) return { kind: 'too-many-values' }
           valueBytes += STRING_BYTES
           if (depth === 1) addMember(bytes, state, offset, stringEnd)
           if (stringEnd - offset > PIECE_BYTES) large.set(offset, stringEnd)
+          if (checkedEnd - offset > LONG_TEXT_BYTES) noteText(state, offset, stringEnd)
         }
         offset = stringEnd
         break
@@ -173,6 +202,7 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
         closers[depth] = byte + 2
         starts[depth] = offset
         awaitsName = byte === OPEN_BRACE
+        state.awaitsText = false
         valueBytes += awaitsName ? OBJECT_BYTES : ARRAY_BYTES
         offset += 1
         break
@@ -182,7 +212,7 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
         awaitsName = false
         if (offset - starts[depth]! > PIECE_BYTES) large.set(starts[depth]!, offset)
         if (--depth === 1) addMember(bytes, state, starts[2]!, offset)
-        if (depth === 0) return { kind: 'scanned', members, valueBytes, large }
+        if (depth === 0) return scanned(state, valueBytes)
         break
       case COMMA:
         awaitsName = closers[depth] === CLOSE_BRACE
@@ -190,8 +220,7 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
         offset += 1
         break
       default: {
-        let scalarEnd = offset + 1
-        while (scalarEnd < end && classes[bytes[scalarEnd]!] === 0) scalarEnd += 1
+        const scalarEnd = skipScalar(bytes, offset)
         if (++values > valuesMax) return { kind: 'too-many-values' }
         valueBytes += SCALAR_BYTES
         if (depth === 1) addMember(bytes, state, offset, scalarEnd)
@@ -201,6 +230,27 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
   }
   if (offset >= end) return { kind: 'broken', offset: end }
   return Object.assign(state, { offset, depth, values, names, valueBytes, awaitsName })
+}
+
+const scanned = ({ members, large, texts, textBytes, hasCacheMarks }: PausedScan, valueBytes: number): JsonScan => ({
+  kind: 'scanned',
+  members,
+  valueBytes,
+  large,
+  texts,
+  textBytes,
+  hasCacheMarks,
+})
+
+function noteText(state: PausedScan, start: number, end: number): void {
+  state.texts.push(start, end)
+  state.textBytes += end - start
+}
+
+function noteInnerName(bytes: Buffer, state: PausedScan, start: number, end: number): void {
+  const name = bytes.toString('latin1', start + 1, end - 1)
+  state.awaitsText = state.findsTexts && TEXT_NAMES.has(name)
+  if (name === CACHE_MARK) state.hasCacheMarks = true
 }
 
 /** Adds the member of the outermost object whose name was read last. */
@@ -220,6 +270,12 @@ function decodeName(raw: string): string {
   } catch {
     return raw
   }
+}
+
+function skipScalar(bytes: Buffer, start: number): number {
+  let offset = start + 1
+  while (offset < bytes.length && classes[bytes[offset]!] === 0) offset += 1
+  return offset
 }
 
 /** A loop of its own: a body that is nothing but space costs half as much. */

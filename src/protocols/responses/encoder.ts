@@ -52,6 +52,8 @@ export interface ResponsesEncoderOptions extends ResponseOptions, Sealing {
   /** False while the client could not yet fetch the response by its id. */
   readonly mayOpen: () => boolean
   readonly program: ClientProgram | undefined
+  /** A stream that begins with a tool call is held back until it is complete. */
+  readonly holdsCalls?: boolean | undefined
 }
 
 /** Encodes the answer of a turn for a client that speaks Responses. */
@@ -81,7 +83,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     this.#options = options
     this.#frames = frames
     this.#encodeOptions = {
-      ...{ frames, mint, sealReasoning, sealCompaction },
+      ...{ frames, mint, sealReasoning, sealCompaction, holdsCalls: options.holdsCalls },
       rawReasoning: typeof (summary ?? olderSummary) === 'string' ? 'as-summary' : 'as-it-comes',
       seals: this.showsSeals ? 'shown' : 'hidden',
     }
@@ -279,6 +281,7 @@ interface AnswerEnd {
 
 export interface EncodeOptions extends EmitOptions {
   readonly frames: FrameWriter
+  readonly holdsCalls?: boolean | undefined
 }
 
 /**
@@ -286,7 +289,7 @@ export interface EncodeOptions extends EmitOptions {
  * unknown fields stay. It writes nothing before the first content; `end` writes the last event.
  */
 export function encodeStream(source: ItemEventSource, options: EncodeOptions): EncodedAnswer {
-  const { frames } = options
+  const { frames, holdsCalls } = options
   const emitter = new ItemEmitter(options)
   let hasOpened = false
 
@@ -308,7 +311,9 @@ export function encodeStream(source: ItemEventSource, options: EncodeOptions): E
     }
     const ending = source.ending()
     if (ending !== undefined) emitter.end(ending.kind)
-    if (emitter.unsent.length === 0 || (!hasOpened && !isContent)) return NOTHING_ENCODED
+    // The frames get their numbers when they are sent, so an answer that is held back has none yet (`holdCalls`).
+    const opens = isContent && !(holdsCalls && source.state.calls > source.state.answerCalls)
+    if (emitter.unsent.length === 0 || (!hasOpened && !opens)) return NOTHING_ENCODED
     const bytes = writeUnsent()
     emitter.unsent = []
     return { bytes, isContent }

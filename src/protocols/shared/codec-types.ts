@@ -59,6 +59,27 @@ export interface EncodedFrame {
   readonly isContent: boolean
 }
 
+/**
+ * An answer that begins with a tool call is no content before its end, so that it can be asked for once more if the arguments of
+ * a call turn out not to be JSON.
+ */
+export function holdCalls(adapter: StreamAdapter): StreamAdapter {
+  let hasContent = false
+  const held = (encoded: EncodedFrame): EncodedFrame => {
+    hasContent ||= encoded.isContent && adapter.state.calls === adapter.state.answerCalls
+    return hasContent ? encoded : { ...encoded, isContent: false }
+  }
+  return {
+    state: adapter.state,
+    read: (frame) => held(adapter.read(frame)),
+    readRepeated(frames) {
+      const encoded = adapter.readRepeated?.(frames)
+      return encoded && held(encoded)
+    },
+    close: (settled) => adapter.close(settled),
+  }
+}
+
 export const NOTHING_ENCODED: EncodedFrame = { bytes: undefined, isContent: false }
 
 /** A lane's JSON answer, for a client of the same protocol. */

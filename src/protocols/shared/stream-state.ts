@@ -20,6 +20,8 @@ export interface StreamState {
   contentFrames: number
   /** Tool calls that have begun. */
   calls: number
+  /** Of those, the call that stands for a structured answer, which the client gets as text. */
+  answerCalls: number
   /** How many of those bytes are held back here. */
   heldBytes: number
   /** There was a finish reason; the usage may still come. */
@@ -46,6 +48,7 @@ export const newStreamState = (): StreamState => ({
   outputBytes: 0,
   contentFrames: 0,
   calls: 0,
+  answerCalls: 0,
   heldBytes: 0,
   finished: false,
   finishReason: undefined,

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
+import { holdCalls } from '../shared/codec-types.ts'
 import { newStreamState } from '../shared/stream-state.ts'
 import { readAnswerTool } from './restore-tools.ts'
 
@@ -21,6 +22,17 @@ const read = (events: readonly TurnEvent[]) => {
 }
 const message = { type: 'message-start', phase: undefined }
 const text = (emitted: string) => ({ type: 'text-delta', text: emitted })
+
+it('the call of the tool is none that the client gets, so it is not held back', () => {
+  const reader = { state: newStreamState(), read: () => [started(0, 'answer'), started(1, 'other')] }
+  readAnswerTool(reader, 'answer').read(Buffer.from(''))
+  expect(reader.state.answerCalls).toBe(1)
+  const adapter = { state: reader.state, read: () => ({ bytes: 'a', isContent: true }), close: () => Buffer.alloc(0) }
+  reader.state.calls = 1
+  expect(holdCalls(adapter).read(Buffer.from('')).isContent).toBe(true)
+  reader.state.calls = 2
+  expect(holdCalls(adapter).read(Buffer.from('')).isContent).toBe(false)
+})
 
 it('the input of the tool is the answer, and not a call', () => {
   expect(read([started(0, 'answer'), delta(0, '{"a":'), delta(0, '1}'), ended(0), end])).toEqual([

@@ -164,6 +164,7 @@ export function readAnswerTool(reader: EventReader, answerTool: string): EventRe
         // Only the first call of the tool is the answer; later ones are dropped.
         if (answer !== undefined) return []
         answer = event.call
+        reader.state.answerCalls = 1
         return [{ type: 'message-start', phase: undefined }]
       case 'tool-call-delta':
         return event.call === answer ? [{ type: 'text-delta', text: event.text }] : renumbered(event)

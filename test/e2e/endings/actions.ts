@@ -1,7 +1,10 @@
 import { expect } from 'vitest'
+import { parseUsd } from '../../../src/model/money.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import { answerOf } from '../../support/send-chat.ts'
+import { until } from '../../support/until.ts'
 import { breakLedger, freezeAccounts, makeLedgerUnavailable } from './broken-ledger.ts'
+import { MODEL_CAP, RUN_BUDGET } from './charges-page.ts'
 import { bodyOf, type Participant, type RequestInput, sendTurn } from './participants.ts'
 import type { StageContext, Undo } from './preparations.ts'
 import { type Provider, WINDOW_MS } from './stage.ts'
@@ -69,6 +72,42 @@ const ACTS = {
       for (const [at, answer] of answers.entries()) {
         const { text } = scene.askings[at]!.received
         expect(await answer.text()).toBe(text.slice(text.indexOf('\n\n') + 2))
+      }
+    }
+  },
+  async 'another client attaches and the first one goes'(scene) {
+    const { server, column, played, participants, askings } = scene
+    const attached = participants.map((who) => {
+      const body = bodyOf(column, played, who.words)
+      const { idempotencyKey } = who
+      return sendTurn({ server, column, who, body, idempotencyKey, headers: { 'x-millrace-attach': 'true' } })
+    })
+    // It gets what the first one has.
+    await until(() => attached.every(({ received }, at) => received.text === askings[at]!.received.text))
+    for (const requesting of askings) requesting.hangUp()
+    await delivered()
+    return async () => {
+      for (const [at, { over, received, headers }] of attached.entries()) {
+        await over
+        const [receipt] = await participants[at]!.account.receipts()
+        expect(column.understand(received)).toEqual({ seen: { kind: 'whole' }, charge: receipt?.charge_nano })
+        expect(headers.get('idempotency-replayed')).toBe('true')
+      }
+    }
+  },
+  async 'the run has less left than the model may write'({ server, provider, participants }) {
+    for (const { receivedRequest } of provider.far.providerAnswers) {
+      const cap = Number(/"max\w*tokens":(\d+)/i.exec(JSON.stringify(receivedRequest))?.[1])
+      expect([cap > 1000, cap < MODEL_CAP]).toEqual([true, true])
+    }
+    return async () => {
+      for (const { key, account } of participants) {
+        const run = await answerOf(
+          await fetch(`${server.baseUrl}/runs/task`, { headers: { authorization: `Bearer ${key.key}` } }),
+        )
+        const [receipt] = await account.receipts()
+        expect(parseUsd(run.json.used.cost)).toBe(receipt?.charge_nano)
+        expect(receipt!.hold_nano).toBeLessThanOrEqual(parseUsd(RUN_BUDGET)!)
       }
     }
   },

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { fillDiskFor } from '../../support/full-disk.ts'
+import { onPostgres } from '../../support/server-on-postgres.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
@@ -17,7 +18,8 @@ export async function breakLedger(server: TestServer, ...writes: BrokenWrite[]):
 }
 
 /** The books can be written, the file of answers takes no response. */
-export async function breakResponses({ content }: TestServer): Promise<() => Promise<void>> {
+export async function breakResponses({ app, content }: TestServer): Promise<() => Promise<void>> {
+  if (onPostgres) return fillDiskFor(app.operations.db, 'INSERT ON responses')
   const run = (sql: string) => content.atomic([{ sql, rows: [[]] }])
   await run(
     `CREATE TRIGGER broken_responses BEFORE INSERT ON responses BEGIN SELECT RAISE(ABORT, 'no space left'); END`,

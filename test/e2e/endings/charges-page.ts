@@ -27,6 +27,8 @@ export function readChargesPage(): readonly PublishedRow[] {
 export const PRICE = { input: 1000n, cachedInput: 250n, output: 2000n } as const
 export const PRICE_YAML = '{ input: "1.00", cached_input: "0.25", output: "2.00" }'
 export const MODEL_CAP = 2000
+/** Covers the input of the matrix and most of what a model may write. */
+export const RUN_BUDGET = '0.003'
 const BYTES_PER_TOKEN = 4
 /** What a template may add to the bytes of a request. */
 const TEMPLATE = { perMessage: 8, perRequest: 64 }

@@ -1,3 +1,4 @@
+import { RUN_BUDGET } from './charges-page.ts'
 import type { Course, Ending } from './ending.ts'
 import { type Step, WHOLE } from './provider-steps.ts'
 import { ROWS } from './rows.ts'
@@ -125,6 +126,21 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     act: 'others follow it',
     streamedResponseOnly: true,
     stream: { ...MIDDLE, row: ROWS.complete, seen: { kind: 'whole' }, claim: 'kept' },
+  },
+  {
+    name: 'attached to by another client, and the first one gone',
+    act: 'another client attaches and the first one goes',
+    keyedOnly: true,
+    stream: { ...MIDDLE, row: ROWS.attached, asIf: ROWS.complete, seen: { kind: 'gone' }, claim: 'kept' },
+  },
+  {
+    name: 'cut where the budget of its run ends',
+    act: 'the run has less left than the model may write',
+    headers: { 'x-millrace-run': `task; max=${RUN_BUDGET}` },
+    stream: {
+      ...{ row: ROWS.budget, seen: { kind: 'whole' }, claim: 'kept', stored: 'incomplete' },
+      ...{ provider: [[...first(2), 'pause', 'word', 'word', 'length', 'usage', 'done']], until: { text: 'morning' } },
+    },
   },
   {
     name: 'client gone, and the provider breaks off',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COLUMNS, type Column, columnNamed } from './columns.ts'
+import type { Ending } from './ending.ts'
 import { ENDINGS } from './endings.ts'
 import { callersOf } from './participants.ts'
 import { playEnding } from './run-ending.ts'
@@ -36,11 +37,13 @@ export function chooseColumns(): readonly (readonly Column[])[] {
   })
 }
 
-/** The endings of one column. */
-export function describeColumn(name: string): void {
+/** The endings of one column, or those of them that are chosen. */
+export function describeColumn(name: string, chosen?: (ending: Ending) => boolean): void {
   const column = columnNamed(name)
   const columns = chooseColumns()
-  const endings = ENDINGS.filter((_, index) => isWhole || columns[index]!.includes(column))
+  const endings = ENDINGS.filter((ending, index) =>
+    chosen ? chosen(ending) : isWhole || columns[index]!.includes(column),
+  )
   const played = playedIn(column, endings)
   const cells = played.flatMap(({ ending }) => callersOf(ending))
 

@@ -88,6 +88,8 @@ export interface Ending {
   readonly act?: ActName
   /** More fields of the request. */
   readonly sends?: object
+  /** More headers of the request. */
+  readonly headers?: Readonly<Record<string, string>>
   /** The head of a stream goes out although there is no content yet. */
   readonly hasty?: true
   /** Only a streamed response can end so: one in the background, or one that is followed. */

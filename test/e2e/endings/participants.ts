@@ -76,9 +76,10 @@ export interface Question {
   readonly body: string
   /** Another one than its own, or none. */
   readonly idempotencyKey?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-export function sendTurn({ server, column, who, body, idempotencyKey }: Question): RequestInput {
+export function sendTurn({ server, column, who, body, idempotencyKey, headers }: Question): RequestInput {
   const controller = new AbortController()
   const received = { status: 0, text: '', ended: false }
   const requesting = { received, headers: new Headers(), disconnected: false }
@@ -89,6 +90,7 @@ export function sendTurn({ server, column, who, body, idempotencyKey }: Question
         authorization: `Bearer ${who.key.key}`,
         'content-type': 'application/json',
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        ...headers,
       },
       body,
       signal: controller.signal,

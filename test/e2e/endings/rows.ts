@@ -14,6 +14,8 @@ export const ROWS = {
   changed: 'The key, account or plan changed, or a window ended, during the answer',
   disconnectedWithKey: 'The client of a request with an `Idempotency-Key` disconnected',
   disconnectedInBackground: 'The client of a response in the background disconnected',
+  attached: 'Another client attached to a request with an `Idempotency-Key`, and the first one disconnected',
+  budget: 'The answer reached what its run had left, and was cut there',
   cancelled: 'A response in the background was cancelled',
   isReplayable: 'An answer was replayed for an `Idempotency-Key`',
   disconnectedEarly: 'The client disconnected before the provider accepted the request',

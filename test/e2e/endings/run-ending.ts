@@ -63,7 +63,10 @@ const prepare = async (stageContext: StageContext, { provider }: Stage) => {
 }
 
 export const sendAs = ({ server, column, played }: StageContext, who: Participant): RequestInput =>
-  sendTurn({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey })
+  sendTurn({
+    ...{ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey },
+    headers: played.ending.headers,
+  })
 
 export function hasCome(
   { received }: RequestInput,

@@ -38,8 +38,10 @@ export async function startRemoteSetup(
     const written = lanes.map((model, at) => `{ upstream: ${upstream}, model: ${model}, priority: ${at} }`)
     return `  - { id: ${id}, context_tokens: 100000, max_output_tokens: 2000, price: ${PRICE}, ${more} lanes: [${written}] }\n`
   })
-  const common = `wire: chat, base_url: "http://${host}:${far.port}/v1", allow_private: true, timeouts: { ${timeouts} }`
-  const providers = Object.entries(upstreams).map(([id, written]) => `  - { id: ${id}, ${common}, ${written} }\n`)
+  const common = `base_url: "http://${host}:${far.port}/v1", allow_private: true, timeouts: { ${timeouts} }`
+  const providers = Object.entries(upstreams).map(
+    ([id, written]) => `  - { id: ${id}, ${written.includes('wire:') ? '' : 'wire: chat, '}${common}, ${written} }\n`,
+  )
   const server = await startServer({
     overrides,
     config: `${EVERY_LANE_ASKED}${config}\nupstreams:\n${providers.join('')}models:\n${entries.join('')}`,

@@ -6,6 +6,25 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 import { startRemoteSetup } from './remote-provider-server.ts'
 import { createFlood, sendAndStall } from './slow-reader.ts'
 
+it('a turn that is stopped does not wait for a client that stops reading', async () => {
+  const flood = createFlood()
+  const { server, far, ...setup } = await startRemoteSetup({ flood: flood.script }, { flood: { lanes: ['flood'] } })
+  try {
+    const account = await openAccount(server)
+    const socket = await sendAndStall(server, account.key, 'flood')
+    await flood.stalled()
+    server.serving.abortTurns()
+    await far.providerAnswers[0]?.closed
+    // The client has still read nothing.
+    const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+    expect(receipt).toMatchObject({ outcome: 'drained' })
+    await expectBalancedLedger(server)
+    socket.destroy()
+  } finally {
+    await setup.close()
+  }
+})
+
 it('backpressure from a client that stops reading pauses the provider, and the rest follows when it resumes', async () => {
   const flood = createFlood()
   const { server, ...setup } = await startRemoteSetup({ flood: flood.script }, { flood: { lanes: ['flood'] } })

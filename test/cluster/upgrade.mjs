@@ -10,11 +10,10 @@ import { MARK_INTERVAL_MS } from '../chaos/lib/scene.mjs'
 import { copyDist } from '../program/copies.mjs'
 import { readOptions } from '../program/options.mjs'
 import { verifyLedger } from '../program/program.mjs'
+import { NEXT_BUILD } from './lib/next-build.mjs'
+import { printErrors } from './lib/print-errors.mjs'
 import { readRows } from './lib/read-rows.mjs'
 import { openStage } from './lib/stage.mjs'
-
-/** The functions of another build lie in a schema of their own. */
-const NEXT_BUILD = [{ file: 'db/postgres/turns.js', find: 'FUNCTION take_request(', put: 'FUNCTION  take_request(' }]
 
 /** What a client could be told of a node that stops. A provider's faults are part of the load. */
 const OF_A_STOP = new Set(['server_draining', 'ledger_unavailable', 'internal_error'])
@@ -53,6 +52,7 @@ async function run({ tally, cluster, accounts, random, dist, database }) {
   printViolations(violations.slice(0, 20))
   const failed = cluster.notes.filter(({ ended, code }) => ended === 'broken' || OF_A_STOP.has(code))
   for (const { ended, status, code, node } of failed.slice(0, 5)) console.log(ended, status, code, 'at node', node)
+  if (failed.length > 0) printErrors(cluster.nodes)
   const { refusedConnections } = cluster
   tally.check(failed.length === 0, `no request failed while nodes were replaced (${failed.length})`)
   tally.check(refusedConnections === 0, `no connection was refused (${refusedConnections})`)

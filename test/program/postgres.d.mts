@@ -7,6 +7,8 @@ export interface PostgresServer {
   readonly data: string
   /** Without a checkpoint, as after a power failure that the disk survived. */
   crash(): Promise<void>
+  /** As an operator stops it before a restart. */
+  shutDown(): Promise<void>
   startAgain(): Promise<void>
   stop(): Promise<void>
 }
@@ -14,5 +16,9 @@ export interface PostgresServer {
 export function findPostgresPrograms(): string | undefined
 export function startPostgres(
   programs: string,
-  options?: { readonly fsync?: boolean; readonly copyOf?: PostgresServer },
+  options?: {
+    readonly fsync?: boolean
+    readonly copyOf?: PostgresServer
+    readonly environment?: Readonly<Record<string, string>>
+  },
 ): Promise<PostgresServer>

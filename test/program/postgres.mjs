@@ -34,8 +34,9 @@ function embeddedFolders() {
 /**
  * Tests do without fsync: they kill connections and processes of ours, never the machine. PostgreSQL refuses to run as root, so
  * root lends it to `nobody`. With `copyOf` it is a base backup of another one, as docs/operate/postgres.md describes it.
+ * `environment` is that of the server.
  */
-export async function startPostgres(programs, { fsync = false, copyOf } = {}) {
+export async function startPostgres(programs, { fsync = false, copyOf, environment = {} } = {}) {
   // Short, and not below TMPDIR: the path of a socket has little more than a hundred characters.
   const folder = mkdtempSync('/tmp/millrace-pg-')
   const owner = process.getuid?.() === 0 ? await unprivilegedUser() : undefined
@@ -71,7 +72,7 @@ export async function startPostgres(programs, { fsync = false, copyOf } = {}) {
     const child = spawn(join(programs, 'postgres'), words, {
       ...owner,
       cwd: folder,
-      env: {},
+      env: environment,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     const ended = new Promise((resolve) => child.once('exit', () => resolve()))
@@ -103,6 +104,8 @@ export async function startPostgres(programs, { fsync = false, copyOf } = {}) {
     version: version.trim(),
     /** Without a checkpoint, as after a power failure that the disk survived. */
     crash: () => server.end('SIGQUIT'),
+    /** As an operator stops it before a restart (`pg_ctl stop -m fast`). */
+    shutDown: () => server.end('SIGINT'),
     async startAgain() {
       server = await runServer()
     },

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 /** Of a ledger, for the audits. */
 export const TABLES = [
   ...['accounts', 'people', 'teams', 'keys', 'buckets', 'spend_counters', 'receipts', 'transfers', 'entries', 'claims'],
+  'prices',
 ]
 
 /** The rows themselves, read while no server runs and before any command could resolve what it left. */

@@ -109,7 +109,7 @@ const createFigures = () => ({
 })
 
 /** Ids are never given twice, and a receipt without a note belongs to a request whose head never came. */
-function auditOwners(notes, ledgerRows, report) {
+export function auditOwners(notes, ledgerRows, report) {
   const emails = new Map(ledgerRows.accounts.map(({ row, email }) => [row, email]))
   const seen = new Set()
   const headless = new Map()

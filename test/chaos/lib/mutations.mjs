@@ -59,7 +59,10 @@ const MUTANTS = [
     procedure: 'kill-at-first-content',
     caughtBy: ['I8'],
     control: [slowCommits],
-    replacements: [slowCommits, { file: 'gateway/stream.js', find: 'await turn.releaseGate.opened', put: 'undefined' }],
+    replacements: [
+      slowCommits,
+      { file: 'gateway/stream.js', find: 'return releaseGate.opened', put: 'return undefined' },
+    ],
   },
   {
     name: 'hang-up-is-free',

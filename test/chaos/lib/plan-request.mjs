@@ -62,7 +62,7 @@ function pickByShare(random, accounts) {
   return accounts[0]
 }
 
-export const messagesOf = (sendTurn) => [{ role: 'user', content: sendTurn.content }]
+export const messagesOf = (sendTurn) => sendTurn.messages ?? [{ role: 'user', content: sendTurn.content }]
 
 /** The words that a whole answer has: the demo counts, and stops at the cap. */
 export const wordsOf = ({ words, cap }) => Math.min(words, cap ?? words)

@@ -10,10 +10,11 @@ function wholeOf(text, places) {
   return BigInt(whole + fraction.padEnd(places, '0'))
 }
 
-/** What a request of this model costs in nano-dollars: dollars per million tokens are pico-dollars per token. */
-export function costOf(modelId, { input, output }) {
-  const { price } = MODELS.find(({ id }) => id === modelId)
-  const rates = price.tiers.findLast((tier) => input > tier.above_input_tokens) ?? price
+export const costOf = (modelId, usage) => costAt(MODELS.find(({ id }) => id === modelId).price, usage)
+
+/** What a request costs at a price in nano-dollars: dollars per million tokens are pico-dollars per token. */
+export function costAt(price, { input, output }) {
+  const rates = price.tiers?.findLast((tier) => input > tier.above_input_tokens) ?? price
   const pico = BigInt(input) * wholeOf(rates.input, 6) + BigInt(output) * wholeOf(rates.output, 6)
   return (pico + 999n) / 1000n + wholeOf(price.per_request, 9)
 }

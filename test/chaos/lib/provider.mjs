@@ -4,17 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BYTES_PER_TOKEN } from './scene.mjs'
 
 const WORD_MS = 10
+const SLOW_MS = 500
+/** What breaks an answer, and does not only come late. */
+const FAILS = new Set(['cut', 'error', 'hang'])
 const FAULT = /\[(cut|error|hang|busy|refuse) (\d+)\]/
 
 /**
  * A provider over the network that counts as the demo does, and fails where the words of the request tell it to: the same
- * request fails in the same way however often it comes. It outlives every server that asks it.
+ * request fails in the same way however often it comes. It outlives every server that asks it. `faultOf` says for the words of a
+ * request what goes wrong, and after how many words.
  */
-export async function startProvider() {
+export async function startProvider(faultOf = (content) => FAULT.exec(content)?.slice(1)) {
   const server = createServer((request, response) => {
     const parts = []
     request.on('data', (part) => parts.push(part))
-    request.on('end', () => void answer(JSON.parse(Buffer.concat(parts).toString('utf8')), response))
+    request.on('end', () => void answer(JSON.parse(Buffer.concat(parts).toString('utf8')), response, faultOf))
     request.on('error', () => {})
     response.on('error', () => {})
   })
@@ -24,9 +28,10 @@ export async function startProvider() {
   return server.address().port
 }
 
-async function answer(receivedRequest, response) {
+async function answer(receivedRequest, response, faultOf) {
   const content = receivedRequest.messages.map((message) => message.content).join('')
-  const [, fault, at] = FAULT.exec(content) ?? []
+  const [fault, at] = faultOf(content) ?? []
+  if (fault === 'slow') await sleep(SLOW_MS)
   if (fault === 'busy') return refuse(response, 429, 'Rate limit reached.')
   if (fault === 'refuse') return refuse(response, 500, 'It broke.')
   const wanted = Number(/count to (\d+)$/.exec(content)[1])
@@ -60,7 +65,7 @@ async function stream(response, { model, words, finish, usage }, fault, at) {
   write(chunkOf(model, { role: 'assistant', content: '' }))
   for (const [index, content] of words.entries()) {
     if (response.destroyed) return
-    if (fault !== undefined && index === at) return failInside(response, write, fault)
+    if (FAILS.has(fault) && index === at) return failInside(response, write, fault)
     write(chunkOf(model, { content }))
     await sleep(WORD_MS)
   }
@@ -90,7 +95,7 @@ async function whole(response, { model, words, finish, usage }, fault) {
     choices,
     usage,
   })
-  if (fault === undefined) return response.end(body)
+  if (!FAILS.has(fault)) return response.end(body)
   response.write(body.slice(0, 40))
   if (fault === 'cut') response.destroy()
 }

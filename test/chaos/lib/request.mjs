@@ -17,6 +17,7 @@ export function sendRequest({ port, agent, sendTurn, onSeen = () => {} }) {
     raw: '',
     startedAt: Date.now(),
     status: undefined,
+    retryAfter: undefined,
     code: undefined,
     text: '',
     /** When how many bytes of content were there. */
@@ -46,6 +47,7 @@ export function sendRequest({ port, agent, sendTurn, onSeen = () => {} }) {
       note.replayed = response.headers['idempotency-replayed'] === 'true'
       note.original = note.replayed ? response.headers['x-original-request-id'] : note.id
       note.status = response.statusCode
+      note.retryAfter = response.headers['retry-after']
       onSeen(note)
       readAnswer(response, note, seen)
     })

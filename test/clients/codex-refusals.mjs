@@ -2,6 +2,7 @@
 // Takes six minutes, nearly all of it Codex's own waiting.
 //
 //   node test/clients/codex-refusals.mjs [--installed FOLDER] [--only REGEX] [--dist FOLDER]
+import { createServer } from 'node:http'
 import { endAll } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
 import { readOptions } from '../program/options.mjs'
@@ -14,9 +15,12 @@ import { startFailingProvider, WAYS } from './lib/failing-provider.mjs'
 /** Above what any turn here takes; thirty requests of two seconds are the longest. */
 const CODEX_MS_MAX = 120_000
 
-/** `model`: how its provider fails; `person`: who asks; `before`: what they have done; `requests`, `exit`: what was measured. */
+const UNAVAILABLE = { status: 503, type: 'service_unavailable_error' }
+
+/** `model`: how its provider fails; `answer`: what Codex gets without a gateway; `person`: who asks; `before`: what they have done;
+ * `requests`, `exit`: what was measured; `endless`: it still waits as told when the time is over, and has sent fewer. */
 const CASES = [
-  { says: '503 upstream_timeout', model: 'silent', requests: 30 },
+  { says: '503 upstream_timeout', model: 'silent', requests: 30, endless: true },
   { says: '503 server_is_overloaded, provider 500', model: 'fails-500', requests: 5 },
   { says: '503 provider_misconfigured, provider 401', model: 'fails-401', requests: 30 },
   { says: '429 upstream_busy', model: 'fails-429', requests: 6 },
@@ -51,6 +55,10 @@ const CASES = [
   { says: '403 account_suspended', person: { credit: '10', suspended: true }, requests: 6 },
   { says: '404 model_not_found', model: 'nobody', requests: 1 },
   { says: '401 invalid_api_key', person: { key: 'mr_wallet_nobody' }, requests: 6 },
+  // No provider makes the gateway answer these, so a server of this script does, with the gateway's status, envelope and header.
+  { says: '500 internal_error', answer: { status: 500, type: 'server_error' }, requests: 30 },
+  { says: '503 server_draining', answer: { ...UNAVAILABLE, retryAfter: '1' }, requests: 30 },
+  { says: '503 ledger_unavailable', answer: { ...UNAVAILABLE, retryAfter: '2' }, requests: 30 },
 ]
 
 const options = readOptions({ installed: '', only: '' })
@@ -64,15 +72,26 @@ tally.close()
 async function measureAll() {
   const provider = await startFailingProvider()
   const gateway = await serveGateway({ dist: options.dist, config: configFor(provider.url) })
-  const proxy = await openCountingProxy(gateway.baseUrl)
+  const answering = await startAnswering()
+  let target = gateway.baseUrl
+  const proxy = await openCountingProxy(() => target)
+  const refuseAll = (says, answer) => {
+    answering.answer = { ...answer, code: says.split(' ')[1] }
+    target = answer === undefined ? gateway.baseUrl : answering.url
+  }
   for (const row of CASES.filter(({ says }) => new RegExp(options.only).test(says)))
-    await measure(row, { gateway, proxy })
+    await measure(row, { gateway, proxy, refuseAll })
   proxy.close()
+  answering.close()
   provider.close()
   await gateway.stop(tally)
 }
 
-async function measure({ says, model = 'well', person, before, requests, exit = 1 }, { gateway, proxy }) {
+async function measure(
+  { says, model = 'well', answer, person, before, requests, exit = 1, endless = false },
+  { gateway, proxy, refuseAll },
+) {
+  refuseAll(says, answer)
   const key = person ? (person.key ?? (await keyOf(person, gateway.place))) : gateway.key
   const running = await before?.((id) => sendPlainly(gateway, key, id))
   const codex = openCodex({ binary, baseUrl: proxy.url, key, model })
@@ -81,9 +100,34 @@ async function measure({ says, model = 'well', person, before, requests, exit = 
   const turns = proxy.turns.slice(earlier)
   const statuses = [...new Set(turns.map(({ status }) => status))]
   const reported = `${turns.length} requests (${statuses}), ${(ms / 1000).toFixed(1)} s, exit code ${code}: ${failed ?? emitted}`
-  tally.check(turns.length === requests && code === exit, `${says}: ${reported}`)
+  const isAsMeasured = endless ? turns.length < requests && code === -1 : turns.length === requests && code === exit
+  tally.check(isAsMeasured, `${says}: ${reported}`)
   await running?.body.cancel()
   codex.close()
+}
+
+/** Gives every request the same refusal. */
+async function startAnswering() {
+  const server = createServer((request, response) => {
+    const { status, type, code, retryAfter } = answering.answer
+    request.resume().on('end', () => {
+      const retry = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+      response.writeHead(status, { 'content-type': 'application/json', ...retry })
+      response.end(
+        JSON.stringify({ error: { message: 'It is a server error.', type, code, param: null, source: 'gateway' } }),
+      )
+    })
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const answering = {
+    url: `http://127.0.0.1:${server.address().port}/v1`,
+    answer: undefined,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+  return answering
 }
 
 async function keyOf({ credit, kind = 'wallet', plan, limits = [], suspended = false }, place) {

@@ -14,6 +14,7 @@ import { findFreePort } from '../program/free-port.mjs'
 import { readOptions } from '../program/options.mjs'
 import { createRandom } from '../program/random.mjs'
 import { createTally } from '../program/tally.mjs'
+import { CODEX_PACKAGE } from './lib/codex-cli.mjs'
 
 /** What `install.sh` of the harness calls the packages that a client needs. */
 const CLIENTS = {
@@ -24,6 +25,8 @@ const CLIENTS = {
   codex: { group: 'codex' },
   opencode: { group: 'opencode' },
 }
+/** Groups of which the pages name a newer version than the harness pins. */
+const NEWER = { codex: CODEX_PACKAGE }
 /** One model for each wire that the mock provider is asked on. */
 const MODELS = { chat: 'mill-1', responses: 'mill-2', anthropic: 'mill-3', gemini: 'mill-4' }
 /** Of the wires that more than one server speaks. */
@@ -120,10 +123,15 @@ async function install(names, { harness, clientsDir }) {
 async function installGroup(group, { harness, clientsDir }) {
   const newerFirst = [dirname(node), process.env.PATH].join(delimiter)
   const env = { CLIENTS_DIR: clientsDir, PATH: newerFirst }
-  const { code, stdout, stderr } = await runToEnd('bash', ['install.sh', group], {
-    ...{ cwd: harness, env, withinMs: 240_000 },
-  })
+  const [command, args] = group in NEWER ? newerInstall(group, clientsDir) : ['bash', ['install.sh', group]]
+  const { code, stdout, stderr } = await runToEnd(command, args, { cwd: harness, env, withinMs: 240_000 })
   return code === 0 ? undefined : `${stdout}${stderr}`.trim().split('\n').at(-1)
+}
+
+function newerInstall(group, clientsDir) {
+  const folder = join(clientsDir, group)
+  mkdirSync(folder, { recursive: true })
+  return ['npm', ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', NEWER[group]]]
 }
 
 /** Runs all scenarios of one client on one wire. */

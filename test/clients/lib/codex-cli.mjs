@@ -6,7 +6,7 @@ import { runToEnd } from '../../acceptance/own-processes.mjs'
 
 const CODEX_MS_MAX = 60_000
 
-const PINNED = '@openai/codex@0.169.0'
+export const CODEX_PACKAGE = '@openai/codex@0.171.0'
 const CACHE = fileURLToPath(new URL('../../../.cache/clients/', import.meta.url))
 
 /**
@@ -18,9 +18,9 @@ export async function installCodex(installed) {
   if (found !== undefined) return found
   const folder = join(CACHE, 'codex')
   mkdirSync(folder, { recursive: true })
-  const wanted = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', PINNED]
+  const wanted = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', CODEX_PACKAGE]
   const { code, stderr } = await runToEnd('npm', wanted, { cwd: folder, withinMs: 180_000 })
-  if (code !== 0) console.log(`Not run: ${PINNED} could not be installed.\n${stderr.trim()}`)
+  if (code !== 0) console.log(`Not run: ${CODEX_PACKAGE} could not be installed.\n${stderr.trim()}`)
   return findCodex(CACHE)
 }
 
@@ -65,7 +65,7 @@ export function openCodex({ binary, baseUrl, key, model, provider = [], settings
     resume: (prompt, withinMs = CODEX_MS_MAX) => run(['resume', '--last', ...always, prompt], withinMs),
     /** What it has last read of its limits. */
     rateLimits: () => lastOf(readSessions(join(home, '.codex', 'sessions')), 'rate_limits'),
-    close: () => rmSync(place, { recursive: true, force: true }),
+    close: () => rmSync(place, { recursive: true, force: true, maxRetries: 10 }),
   }
 }
 

@@ -1,34 +1,42 @@
 import { createServer, request as sendTurn } from 'node:http'
 
 /**
- * Stands before the gateway and notes what comes through it: its kind, body, status and when. Nothing is changed, also
- * of an upgrade, so that the answers are the gateway's own.
+ * Stands before the gateway and notes what comes through it: its kind, body, status, the code of its error, when it came and when its
+ * client was gone. Nothing is changed, also of an upgrade, so that the answers are the gateway's own. `pickUrl` says where each request
+ * goes; undefined breaks it off.
  */
-export async function openCountingProxy(baseUrl) {
-  const { hostname, port } = new URL(baseUrl)
+export async function openCountingProxy(pickUrl) {
   const seen = []
   const began = performance.now()
   const forward = (incoming, body, onAnswer) => {
     const kind = incoming.headers.upgrade === undefined ? incoming.method : 'UPGRADE'
     const note = { kind, body, ms: Math.round(performance.now() - began) }
     seen.push(note)
+    const picked = typeof pickUrl === 'string' ? pickUrl : pickUrl()
+    if (picked === undefined) return { note }
+    const { hostname, port } = new URL(picked)
     const { method, url: path, headers } = incoming
     const outgoing = sendTurn({ hostname, port, method, path, headers, agent: false }, (answer) => {
       note.status = answer.statusCode
+      if (note.status >= 400) answer.on('data', (bytes) => (note.code ??= /"code":"(\w+)"/.exec(bytes)?.[1]))
       onAnswer(answer)
     })
     outgoing.end(body)
-    return outgoing
+    return { note, sent: outgoing }
   }
   const server = createServer(async (incoming, outgoing) => {
     const body = Buffer.concat(await incoming.toArray())
-    const receivedRequest = forward(incoming, body, (answer) => {
+    const { note, sent: receivedRequest } = forward(incoming, body, (answer) => {
       outgoing.writeHead(answer.statusCode, answer.headers)
       answer.pipe(outgoing)
       answer.on('aborted', () => outgoing.destroy())
     })
+    if (receivedRequest === undefined) return void outgoing.destroy()
     receivedRequest.on('error', () => outgoing.destroy())
-    outgoing.on('close', () => receivedRequest.destroy())
+    outgoing.on('close', () => {
+      note.closedAt = performance.now()
+      receivedRequest.destroy()
+    })
   })
   server.on('upgrade', (incoming, socket) => {
     forward(incoming, undefined, async (answer) => {

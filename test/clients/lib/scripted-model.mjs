@@ -10,6 +10,9 @@ export const PAUSED = (ms) => `Say it slowly. PAUSED-${ms}`
 /** For prompts: its usage says that the context is nearly full, so that the client makes it short. */
 export const CROWDED = (tokens) => `Grind it in a crowded mill. CROWDED-${tokens}`
 
+/** For prompts: it runs the command again and again. */
+export const ENDLESS = (tokens) => `Grind on, and do not stop. ENDLESS CROWDED-${tokens}`
+
 const PATCH = `*** Begin Patch\n*** Add File: ${WORDS.file}\n+${WORDS.patched}\n*** End Patch`
 // What it prints stands nowhere in the command.
 const COMMAND = 'echo ground-$((6*7))'
@@ -27,7 +30,7 @@ export function nextStep({ tools, outputs, receivedRequest, words, trigger }) {
   if (silence ?? pause)
     return { text: `${WORDS.done} at last`, silentMs: Number(silence ?? 0), pauseMs: Number(pause ?? 0) }
   if (outputs.length === 0 && known !== 'nothing') return { text: `${WORDS.done} as remembered: ${known}` }
-  const call = nextCall(tools, outputs.length)
+  const call = nextCall(tools, /ENDLESS/.test(receivedRequest) ? 0 : outputs.length)
   const [, crowded] = /CROWDED-(\d+)/.exec(receivedRequest) ?? []
   if (call) return { ...call, tokens: Number(crowded ?? 10) }
   return { text: `${WORDS.done} after ${outputs.length} outputs: ${outputs.join(' | ').replace(/\s+/g, ' ')}` }

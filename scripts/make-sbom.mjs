@@ -69,7 +69,7 @@ function markOrigin(component, { bundled }) {
 const pathsIn = (lock) => Object.keys(lock).filter((path) => path !== '')
 
 /** Packages that the console's modules import, and what those depend on: the bundle contains these or fewer. */
-function bundledPackages(root, lock) {
+export function bundledPackages(root, lock) {
   const modules = filesBelow(join(root, 'console')).filter(
     (path) => /(?<!\.test)\.tsx?$/.test(path) && !/\.config\.ts$/.test(path),
   )

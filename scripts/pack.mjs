@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,6 +6,7 @@ import { filesOf } from './bootstrap/fingerprint.mjs'
 import { runNpm } from './bootstrap/run-npm.mjs'
 import { bootstrap, ROOT } from './bootstrap.mjs'
 import { makeSbom } from './make-sbom.mjs'
+import { writeChecksums } from './release/checksums.mjs'
 
 // node scripts/pack.mjs [--out release]: what a release consists of. The tarball carries the versions of its dependencies, and two packs
 // of one commit with one version of Node and npm are equal byte for byte.
@@ -31,10 +31,7 @@ async function pack(out) {
 
   const base = `${manifest.name}-${manifest.version}`
   writeFileSync(join(out, `${base}.cdx.json`), `${JSON.stringify(makeSbom(ROOT), null, 2)}\n`)
-  const names = [`${base}.cdx.json`, `${base}.tgz`]
-  const sums = names.map((name) => `${sha256(join(out, name))}  ${name}\n`).join('')
-  writeFileSync(join(out, 'SHA256SUMS'), sums)
-  process.stdout.write(sums)
+  process.stdout.write(writeChecksums(out, [`${base}.cdx.json`, `${base}.tgz`]))
 }
 
 /** A copy with the same modes on every machine, whatever the umask of the clone was. */
@@ -69,8 +66,4 @@ function writeJson(path, value) {
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`)
   // The umask takes bits from a mode that is given to `writeFileSync`.
   chmodSync(path, 0o644)
-}
-
-function sha256(path) {
-  return createHash('sha256').update(readFileSync(path)).digest('hex')
 }

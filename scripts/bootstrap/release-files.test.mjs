@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -45,4 +45,22 @@ it('git and the build of the image leave the secrets out', () => {
   git('init', '--quiet')
   expect(git('check-ignore', SECRET).stdout.trim()).toBe(SECRET)
   expect(readFileSync(join(root, '.dockerignore'), 'utf8').split('\n')).toContain(dirname(SECRET))
+})
+
+/** Tests, their data, and what holds secrets or belongs to one machine. */
+const UNWANTED =
+  /(^|\/)(test|fixtures|node_modules|secrets|\.env[^/]*|keyring\.json|first-key|server\.json)(\/|$)|\.test\.[cm]?[jt]sx?$|\.(pem|key|p12|db|sqlite|log|tgz)$/
+/** With a body: pages say how a key begins. */
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[\w+/=]{40}/
+
+it('this checkout has nothing of tests and no secret where a release is made of', () => {
+  const packed = filesOf(
+    CHECKOUT,
+    files.filter((name) => name !== 'dist' || existsSync(join(CHECKOUT, name))),
+  )
+  expect(packed.length).toBeGreaterThan(100)
+  expect(packed.filter((path) => UNWANTED.test(path))).toEqual([])
+  expect(packed.filter((path) => PRIVATE_KEY.test(readFileSync(join(CHECKOUT, path), 'latin1')))).toEqual([])
+  for (const path of ['dist/a.test.js', 'docs/fixtures/a.md', 'deploy/tls/server.key', 'deploy/.env', 'dist/ledger.db'])
+    expect(UNWANTED.test(path), path).toBe(true)
 })

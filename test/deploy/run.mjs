@@ -4,7 +4,7 @@
 //   node test/deploy/run.mjs                                   # all parts
 //   node test/deploy/run.mjs --only nginx,caddy,haproxy        # some
 //   node test/deploy/run.mjs --only global,npx --nodes 20,22,24,26 --npm 11,12
-//   node test/deploy/run.mjs --only container --image millrace:0.1.0   # as an earlier run has built it
+//   node test/deploy/run.mjs --only container --image millrace:1.0.0   # as an earlier run has built it
 //   node test/deploy/run.mjs --only nginx --silence-ms 65000   # longer than the proxy's own default
 import { readOptions } from '../program/options.mjs'
 import { Skip } from './lib/machine.mjs'

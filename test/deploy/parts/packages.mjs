@@ -1,6 +1,7 @@
 // The tarball: packed twice, installed and started as the page says, on each Node that is named.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { packCommit } from '../../../scripts/release/pack-commit.mjs'
 import { findFreePort } from '../../program/free-port.mjs'
 import { createRandom } from '../../program/random.mjs'
 import { check, commandsUnder, openFolder, ROOT, run, Skip, start, until } from '../lib/machine.mjs'
@@ -75,6 +76,7 @@ async function followPage(heading, path) {
   for (const line of lines.slice(0, -1)) await run('bash', ['-ec', line], shell)
   const { banner, stop } = await serveUntilReady(lines.at(-1), shell)
   const { command, flags, curl } = await streamAsBannerSays(banner, shell)
+  await askProgram({ command, flags, curl }, shell)
   const versions = (await run('bash', ['-ec', 'echo "Node $(node --version), npm $(npm --version)"'], shell)).out.trim()
   await stop()
   const again = await serveUntilReady(`${command} serve${flags}`, shell)
@@ -83,6 +85,17 @@ async function followPage(heading, path) {
   const verified = JSON.parse((await run('bash', ['-ec', `${command} db verify --json${flags}`], shell)).out)
   check(verified.ok && verified.receipts === 2, `the ledger has both answers and balances: ${JSON.stringify(verified)}`)
   return `${versions}, printed ${command}`
+}
+
+/** Its version, its word on the configuration if there is one, and the probe of a load balancer. */
+async function askProgram({ command, flags, curl }, shell) {
+  const version = (await run('bash', ['-ec', `${command} --version`], shell)).out.trim()
+  check(TARBALL === `millrace-${version}.tgz`, `the program names the version of the package: ${version}`)
+  const [config] = /--config (?:'[^']*'|\S+)/.exec(flags) ?? []
+  if (config !== undefined) await run('bash', ['-ec', `${command} check ${config}`], shell)
+  const [origin] = /http:\/\/[^/ ]+/.exec(curl)
+  const { status } = await fetch(`${origin}/readyz`)
+  check(status === 200, `/readyz is 200 on a fresh data folder: ${status}`)
 }
 
 async function serveUntilReady(line, shell) {
@@ -163,22 +176,11 @@ async function packTwice() {
   await releaseFolder()
   const folder = mkdtempSync(join(ROOT, '.cache', 'clones-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const sums = []
-  for (const [name, umask] of [
-    ['first', '022'],
-    ['second clone', '077'],
-  ]) {
-    const clone = join(folder, name)
-    await run('bash', ['-ec', `umask ${umask}; git clone -q "${ROOT}" "${clone}"`])
-    // Links to the files, not to the folder: a clone that installs again must not empty the folder of this one.
-    await run('cp', ['-al', join(ROOT, 'node_modules'), join(clone, 'node_modules')])
-    sums.push((await run('bash', ['-ec', `umask ${umask}; node scripts/pack.mjs --out out`], { cwd: clone })).out)
-  }
-  check(sums[0] === sums[1], `two packs of one commit are equal:\n${sums.join('\n')}`)
-  return `two clones, equal: ${sums[0]
-    .split('\n')
-    .find((line) => line.endsWith('.tgz'))
-    .slice(0, 16)}…`
+  const first = await packCommit({ root: ROOT, folder: join(folder, 'first'), umask: '022' })
+  const second = await packCommit({ root: ROOT, folder: join(folder, 'second clone'), umask: '077' })
+  check(first.sums === second.sums, `two packs of one commit are equal:\n${first.sums}\n${second.sums}`)
+  const sum = first.sums.split('\n').find((line) => line.endsWith('.tgz'))
+  return `two clones, equal: ${sum.slice(0, 16)}…`
 }
 
 /** Every package of an installation is in the bill of materials, with its digest. */

@@ -40,6 +40,26 @@ export function refuseAddress({ edge, request, log }: RequestContext, networks: 
   return addressNotAllowed(address)
 }
 
+const LOOK_AGAIN_MS = 1000
+
+/**
+ * Cuts the connection of a client that reads a running answer, within a second after its key or account may no longer call. Returns how
+ * to stop looking.
+ */
+export function cutWhenRefused(context: RequestContext, caller: Caller): () => void {
+  const { callers } = context.edge
+  const look = async () => {
+    const again = await callers.findAgain(caller)
+    const isRefused =
+      again.kind === 'refused' ||
+      (again.caller.networks !== undefined && refuseAddress(context, again.caller.networks) !== undefined)
+    if (isRefused) context.response.destroy()
+  }
+  // What cannot be read now is read the next time.
+  const timer = setInterval(() => void look().catch(() => {}), LOOK_AGAIN_MS).unref()
+  return () => clearInterval(timer)
+}
+
 function missingKey(headers: IncomingHttpHeaders): Problem {
   if (!headers.authorization) {
     const elsewhere = ['x-api-key', 'api-key', 'x-goog-api-key'].find((name) => headers[name] !== undefined)

@@ -16,21 +16,27 @@ import type { BodyBounds } from './services.ts'
 type ParseBodyOutcome = { readonly kind: 'read'; readonly body: ParsedBody } | Refused
 
 /** Scanned without a pause: about ten milliseconds for the slowest text. */
-const SCANNED_BYTES = 4 * 1024 * 1024
+const SCANNED_BYTES = 2 * 1024 * 1024
 
 /**
  * Parses a body into its members and a value. The structure is bounded, and its memory is taken from the slot, before JSON.parse
- * builds anything. The caller gives the memory back when the value is no longer needed.
+ * builds anything. The caller gives the memory back when the value is no longer needed. `withoutTexts`: long texts of messages,
+ * which are most of a body, become short ones in the value: they are only checked.
  */
 export async function parseBody(
   bytes: Buffer,
   bounds: BodyBounds,
   slot: Pick<Slot, 'take'>,
+  { withoutTexts }: { readonly withoutTexts: boolean },
 ): Promise<ParseBodyOutcome> {
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
   // A byte of white space costs as much to scan as a byte of a number, and the client chooses how many it sends.
-  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: yieldToEventLoop })
+  const scan = await scanInPieces(bytes, bounds, {
+    pieceBytes: SCANNED_BYTES,
+    pause: yieldToEventLoop,
+    findsTexts: withoutTexts,
+  })
   switch (scan.kind) {
     case 'too-deep':
       return refused(problem('request_too_large', `The body is nested deeper than ${bounds.depthMax} levels.`))
@@ -47,17 +53,32 @@ export async function parseBody(
       return refused(invalidJson(bytes))
   }
   // V8 stores a text with one byte a character, or with two when one of them is not ASCII.
-  const textBytes = isAscii(bytes) ? bytes.length : 2 * bytes.length
-  const full = slot.take(scan.valueBytes + TEXTS * textBytes)
+  const shortBytes = bytes.length - scan.textBytes
+  const isSmall = shortBytes <= PIECE_BYTES
+  const parsedBytes = isSmall ? shortBytes : bytes.length
+  const stringBytes = isAscii(bytes) ? parsedBytes : 2 * parsedBytes
+  const full = slot.take(scan.valueBytes + TEXTS * stringBytes)
   if (full) return refused(full)
   if (bytes.length > LARGE_BYTES) await yieldToEventLoop()
   // The scan has checked that it begins as an object, so it is an object or not JSON.
-  const isSmall = bytes.length <= PIECE_BYTES
-  const parsed = isSmall ? tryParse(bytes.toString('utf8')) : await parseInPieces(bytes, scan.large)
+  const parsed = isSmall ? tryParse(shortenTexts(bytes, scan.texts)) : await parseInPieces(bytes, scan.large)
   const value = parsed as ParsedBody['value'] | undefined
-  if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
+  const { members, hasCacheMarks } = scan
+  if (value !== undefined) return { kind: 'read', body: { bytes, members, hasCacheMarks, value } }
   if (bytes.length > LARGE_BYTES) await yieldToEventLoop()
   return refused(invalidJson(bytes))
+}
+
+/** `places` are starts and ends. */
+function shortenTexts(bytes: Buffer, places: readonly number[]): string {
+  let short = ''
+  let from = 0
+  for (let at = 0; at < places.length; at += 2) {
+    // Not empty, as what it stands for.
+    short += `${bytes.toString('utf8', from, places[at])}"text"`
+    from = places[at + 1]!
+  }
+  return short + bytes.toString('utf8', from)
 }
 
 /** While a body is parsed there are two texts: the whole one, and the strings of the value. */

@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterSocketsRead } from '../lib/async.ts'
+import { STATUS_CODES } from '../lib/node-http.ts'
 import { mintRequestId } from '../model/ids.ts'
 import { PROBLEMS, type Problem, problem, problemEnvelope } from '../model/problem.ts'
 import { connectionOf, type OpenRequest } from './request-context.ts'

@@ -1,5 +1,6 @@
-import { createServer, get, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { urlOf } from '../lib/network.ts'
+import { createServer, get } from '../lib/node-http.ts'
 import { type ListenOutcome, listenOn } from './listener.ts'
 import { connectionOf, SERVED_VERSIONS } from './request-context.ts'
 

@@ -27,7 +27,7 @@ const allMethods = (serve: Endpoint): Methods => ({ GET: serve, POST: serve, PUT
 const CANCEL_ROUTE = '/v1/responses/{id}/cancel'
 
 /** All routes. A path that ends in a slash takes an id. */
-const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
+export const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1', { GET: (context) => sendJson(context, 200, { object: 'api', name: 'millrace', endpoints: OFFERED }) }],
   ['/v1/chat/completions', { POST: (context) => postTurn(context, 'chat') }],
   ['/v1/responses', { POST: (context) => postTurn(context, 'responses') }],

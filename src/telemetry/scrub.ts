@@ -14,9 +14,6 @@ const SUSPECT =
  * and the writer of a text chooses what is before a key.
  */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],
-  // Before the keys below, which have no dots: behind `pk-` one of them would take the head of a token and leave the rest.
-  [/eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, HIDDEN],
   // Up to the last @ before the path: passwords with an @ of their own are common.
   [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
   [/(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
@@ -41,13 +38,46 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
+const PRIVATE_KEYS = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g
+
+const TOKEN_BEGINS = 'eyJ'
+const TOKEN_PART_MIN = 8
+const TOKEN_LETTERS = /[\w-]*/y
+
+/**
+ * Hides JSON Web Tokens: three parts of base64url, of which the last may be empty. No pattern, which would read on to the end of the
+ * text from every `eyJ`: of those in one run of letters the first is the only one to look at.
+ */
+function hideTokens(text: string): string {
+  const endOfLetters = (from: number): number => {
+    TOKEN_LETTERS.lastIndex = from
+    return from + (TOKEN_LETTERS.exec(text)?.[0].length ?? 0)
+  }
+  let hidden = ''
+  let shown = 0
+  for (let at = text.indexOf(TOKEN_BEGINS); at >= 0; ) {
+    const head = endOfLetters(at)
+    const claims = text[head] === '.' ? endOfLetters(head + 1) : head
+    const isToken = head - at - TOKEN_BEGINS.length >= TOKEN_PART_MIN && claims - head - 1 >= TOKEN_PART_MIN
+    if (isToken) {
+      hidden += text.slice(shown, at) + HIDDEN
+      shown = text[claims] === '.' ? endOfLetters(claims + 1) : claims
+    }
+    at = text.indexOf(TOKEN_BEGINS, isToken ? shown : head)
+  }
+  return hidden + text.slice(shown)
+}
+
 /** Removes keys, tokens and passwords: the secrets that this process knows, and texts that look like one. */
 export function scrub(text: string): string {
   // Twice as much, so that a secret across that place is seen whole.
   const hidden = hideSecrets(text.slice(0, 2 * TEXT_LENGTH_MAX))
   const bounded = hidden.length > TEXT_LENGTH_MAX ? `${hidden.slice(0, TEXT_LENGTH_MAX)}…` : hidden
   if (!SUSPECT.test(bounded)) return bounded
-  return PATTERNS.reduce((scrubbed, [pattern, shown]) => scrubbed.replace(pattern, shown), bounded)
+  // Private keys first: a token before one would take the dashes of its first line. Then tokens: behind `pk-` a key, which has no dots,
+  // would take the head of a token and leave the rest.
+  const withoutTokens = hideTokens(bounded.replace(PRIVATE_KEYS, HIDDEN))
+  return PATTERNS.reduce((scrubbed, [pattern, shown]) => scrubbed.replace(pattern, shown), withoutTokens)
 }
 
 /** Letters of both cases with a digit, as in nearly every key, or a long number in hex. Our own ids are in lower case. */

@@ -1,7 +1,10 @@
 // What clients are told, beside what a scripted model has said: four wires, two protocols, streams and JSON, with a provider whose
 // answers are cut, doubled, shuffled, broken off and spoiled on the way. Each answer says the same, or fails in its client's protocol.
 //
-//   node test/fuzz/answers.mjs [--calls 5000] [--seed N] [--connections 16] [--only NUMBER] [--dist FOLDER]
+//   node test/fuzz/answers.mjs [--calls 5000] [--seed N] [--connections 16] [--only NUMBER] [--dist FOLDER] [--keep FILE] [--cover FILE]
+//
+// The answers of corpus/answers.jsonl come first. `--keep` adds those of findings to a file of this form, `--cover` writes the shortest
+// one for each kind of damage and its outcome.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,10 +13,14 @@ import { runnerImport } from 'vite'
 import { readOptions } from '../program/options.mjs'
 import { createAccount, createKey, placeIn, startServer, verifyLedger } from '../program/program.mjs'
 import { createTally } from '../program/tally.mjs'
+import { createCover, readEntries, writeEntries } from './lib/corpus.mjs'
 
 const SHOWN_MAX = 60
 const SHOWN_BYTES = 12000
-const options = readOptions({ calls: 5000, only: '', connections: 16 })
+const CORPUS = fileURLToPath(new URL('corpus/answers.jsonl', import.meta.url))
+/** Behind all numbers that are drawn. */
+const KEPT_FROM = 1_000_000_000
+const options = readOptions({ calls: 5000, only: '', connections: 16, keep: '', cover: '' })
 /** A call is asked again by its seed and its number. */
 const isOne = options.only !== ''
 const begin = isOne ? Number(options.only) : 0
@@ -35,6 +42,18 @@ const { key } = await createKey(place, { email: 'fuzz@example.com' })
 const server = startServer(place, { logPath })
 const url = await server.ready
 
+const stage = { provider, url, key, seed: options.seed }
+const cover = createCover()
+const kept = isOne ? [] : readEntries(CORPUS)
+const failed = []
+for (const [at, entry] of kept.entries()) {
+  const played = await module.playScript(stage, module.scriptOfEntry(entry, KEPT_FROM + at))
+  if (played.verdict.finding !== undefined) failed.push(played)
+}
+if (!isOne)
+  tally.check(kept.length > 0 && failed.length === 0, `${kept.length} kept answers say what was said or have failed`)
+for (const played of failed.slice(0, SHOWN_MAX)) show(played)
+
 const from = performance.now()
 console.log(`seed ${options.seed}: ${options.calls} calls over ${options.connections} connections`)
 const coverage = new Map()
@@ -46,7 +65,7 @@ const seconds = (performance.now() - from) / 1000
 
 async function playCalls() {
   while (next < end && !server.isOver) {
-    const played = await module.playCall({ provider, url, key, seed: options.seed }, next++)
+    const played = await module.playCall(stage, next++)
     count(played)
     if (played.verdict.finding !== undefined || isOne) findings.push(played)
   }
@@ -55,6 +74,7 @@ async function playCalls() {
 function count({ script, verdict: { outcome } }) {
   const { wire, protocol, delivery, damages, cut } = script
   counts[outcome] += 1
+  for (const what of damages) if (damages.length === 1) cover.see(`${what}, ${wire}: ${outcome}`, script)
   if (damages.length === 0) counts.undamaged += 1
   for (const what of [...(damages.length === 0 ? ['no damage'] : damages), `cut: ${cut}`]) {
     const row = coverage.get(what) ?? {}
@@ -86,7 +106,9 @@ function show({ script, verdict, answer, meant, sent }) {
   console.log(`  provider: ${shown(script.bytes)}\n  client: ${answer.status} ${shown(answer.body)}`)
 }
 
-const shown = (bytes) => JSON.stringify(bytes.subarray(0, SHOWN_BYTES).toString('utf8'))
+function shown(bytes) {
+  return JSON.stringify(bytes.subarray(0, SHOWN_BYTES).toString('utf8'))
+}
 
 printCoverage()
 for (const finding of findings.slice(0, SHOWN_MAX)) show(finding)
@@ -95,6 +117,13 @@ tally.check(!server.isOver, 'the server is alive')
 tally.check(next === end, `${end - begin} calls in ${seconds.toFixed(0)} s`)
 tally.check(counts.finding === 0, `every answer says what was said or has failed (${counts.finding} findings)`)
 if (!isOne) tally.check(counts.equal > 0 && counts.failed > 0 && counts.undamaged > 0, 'all kinds were met')
+const entriesOf = (scripts) => scripts.map(([name, script]) => module.entryOfScript(name, script))
+if (options.cover !== '')
+  writeEntries(options.cover, entriesOf(cover.states().map(([state, { request }]) => [state, request])))
+if (options.keep !== '' && findings.length > 0) {
+  const found = entriesOf(findings.slice(0, SHOWN_MAX).map(({ script, verdict }) => [verdict.finding, script]))
+  writeEntries(options.keep, [...readEntries(options.keep), ...found])
+}
 provider.close()
 server.kill('SIGTERM')
 const { code } = await server.ended

@@ -76,7 +76,7 @@ function refuseRequest(context: RequestContext, { addressLimiter }: EdgeConsole,
 }
 
 /** A map, because an object also has inherited names. */
-const ENDPOINTS: ReadonlyMap<string, TurnEndpoint> = new Map([
+export const PLAYGROUND_ENDPOINTS: ReadonlyMap<string, TurnEndpoint> = new Map([
   ['chat/completions', 'chat'],
   ['responses', 'responses'],
 ])
@@ -92,7 +92,7 @@ async function servePlayground(
   path: string,
 ): Promise<void> {
   const { request } = context
-  const endpoint = ENDPOINTS.get(path)
+  const endpoint = PLAYGROUND_ENDPOINTS.get(path)
   if (endpoint === undefined) return sendRefusal(context, refuse('not_found', 'The playground has no such endpoint.'))
   if (request.method !== 'POST') return sendRefusal(context, refuse('method_not_allowed', 'Use POST.'))
   const consoleRequest = { ...readConsoleRequest(context, site), signedIn: await findSignedIn(context, sessions, site) }

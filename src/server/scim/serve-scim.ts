@@ -44,7 +44,7 @@ interface Resource {
   readonly one: Methods
 }
 
-const RESOURCES: ReadonlyMap<string, Resource> = new Map([
+export const SCIM_RESOURCES: ReadonlyMap<string, Resource> = new Map([
   [
     'users',
     {
@@ -106,7 +106,7 @@ async function serve(context: RequestContext): Promise<void> {
     if (method === 'GET') return sendScim(context, 200, described)
     return sendRefusal(context, refuseScim(405, 'This can only be read, with GET.'))
   }
-  const resource = more.length === 0 ? RESOURCES.get(name.toLowerCase()) : undefined
+  const resource = more.length === 0 ? SCIM_RESOURCES.get(name.toLowerCase()) : undefined
   if (resource === undefined) return sendRefusal(context, refuseScim(404, 'There is nothing at this path.'))
   const methods = id === '' ? resource.collection : resource.one
   const handler = Object.hasOwn(methods, method) ? methods[method] : undefined

@@ -10,7 +10,7 @@ import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, problem, refused } from '../../model/problem.ts'
 import { type RunTerms, readRun, termsOfJob } from '../../model/run.ts'
 import { readTags, withJobTags, withRunTag } from '../../model/tags.ts'
-import { authenticate, refuseAddress } from '../auth.ts'
+import { authenticate, cutWhenRefused, refuseAddress } from '../auth.ts'
 import { hasDisconnected, LARGE_BYTES, parseBody, type ReceivedBody, readBody, yieldToEventLoop } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -101,6 +101,8 @@ interface SentBytes {
   readonly terms: RunTerms | undefined
 }
 
+const ATTACH = 'x-millrace-attach'
+
 const headerProblem = (param: string, message: string): Problem => problem('invalid_value', message, { param })
 
 /** With an idempotency key the first request runs, and a repeated one gets the answer of the first. */
@@ -108,9 +110,11 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
   const { edge, path, log } = context
   const method = context.request.method ?? ''
   const { caller, received } = sent
-  const attaches = context.request.headers['x-millrace-attach'] === 'true'
+  const attach = context.request.headers[ATTACH]
+  if (attach !== undefined && attach !== 'true' && attach !== 'false')
+    return refuseBeforeAdmission(context, caller, headerProblem(ATTACH, '`x-millrace-attach` must be true or false.'))
   const isGone = () => context.isClosed
-  const call = { caller, method, path, idempotencyKey, body: received.bytes, attaches, isGone }
+  const call = { caller, method, path, idempotencyKey, body: received.bytes, attaches: attach === 'true', isGone }
   const found = await edge.gateway.lookUpAnswer(edge.gateway.services, call)
   try {
     // Admission checks the caller of a first request again.
@@ -124,7 +128,7 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
       case 'kept':
         return await replay(context, found)
       case 'live':
-        return await attach(context, found)
+        return await attachTo(context, again.caller, found)
       case 'refused':
         if (found.error !== undefined) log.error = found.error
         return refuseBeforeAdmission(context, caller, found.problem, found.headers)
@@ -196,7 +200,8 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
 async function parseTurn({ edge }: RequestContext, { endpoint, caller, received, slot }: SentBytes) {
   const isLarge = received.bytes.length > LARGE_BYTES
   const { gateway, options } = edge
-  const parsed = await parseBody(received.bytes, options.body, slot)
+  // A chat request is read from its value once, and every lane gets its texts from the bytes.
+  const parsed = await parseBody(received.bytes, options.body, slot, { withoutTexts: endpoint === 'chat' })
   if (parsed.kind === 'refused') return parsed
   if (isLarge) await yieldToEventLoop()
   const read = await gateway.readTurn(gateway.services, { endpoint, caller, body: parsed.body })
@@ -233,12 +238,16 @@ async function replay(context: RequestContext, kept: Extract<LookedUpAnswer, { k
 }
 
 /** What the first request is sent, as it is sent. Its end comes when it is charged, as there. */
-async function attach(context: RequestContext, live: Extract<LookedUpAnswer, { kind: 'live' }>): Promise<void> {
-  const { answer, original, headers } = live
+async function attachTo(
+  context: RequestContext,
+  caller: Caller,
+  { answer, original, headers }: Extract<LookedUpAnswer, { kind: 'live' }>,
+): Promise<void> {
   context.log.outcome = 'replayed'
   const sink = new ClientSink(context, 'stream')
   sink.announce({ ...headers, 'idempotency-replayed': 'true', 'x-original-request-id': original })
   sink.open()
+  const stopLooking = cutWhenRefused(context, caller)
   try {
     for (let bytes = await answer.next(sink); bytes !== undefined; bytes = await answer.next(sink)) {
       if (sink.disconnected) return
@@ -250,6 +259,8 @@ async function attach(context: RequestContext, live: Extract<LookedUpAnswer, { k
   } catch (error) {
     context.log.error = error
     sink.destroy()
+  } finally {
+    stopLooking()
   }
 }
 

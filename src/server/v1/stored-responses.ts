@@ -3,6 +3,7 @@ import { createTurnstile } from '../../lib/async.ts'
 import { assertNever } from '../../lib/types.ts'
 import { type Caller, readScopeOf } from '../../model/caller.ts'
 import { type Problem, problem, retryableProblem } from '../../model/problem.ts'
+import { cutWhenRefused } from '../auth.ts'
 import { readQuery } from '../paths.ts'
 import type { RequestContext } from '../request-context.ts'
 import { sendJson, sendJsonBytes, sendProblem } from '../respond.ts'
@@ -42,7 +43,8 @@ async function replayStream(
   }
   const found = await context.edge.responses.events(readScopeOf(caller), id, after === undefined ? -1 : Number(after))
   if (found.kind !== 'found') return sendProblem(context, noEvents(found))
-  await sendEvents(context, found)
+  const stopLooking = found.isLive ? cutWhenRefused(context, caller) : undefined
+  await sendEvents(context, found).finally(stopLooking)
 }
 
 const DONE = Buffer.from('data: [DONE]\n\n')

@@ -49,8 +49,13 @@ interface StageContext {
 }
 
 /** One call, from what the model says to what its client makes of it. */
-export async function playCall({ provider, url, key, seed }: StageContext, number: number): Promise<Played> {
-  const script = composeScript(seed, number)
+export const playCall = (stage: StageContext, number: number): Promise<Played> =>
+  playScript(stage, composeScript(stage.seed, number))
+
+export { entryOfScript, scriptOfEntry } from './corpus.ts'
+
+export async function playScript({ provider, url, key }: Omit<StageContext, 'seed'>, script: Script): Promise<Played> {
+  const { number } = script
   const model = `by-${script.wire}${script.isGeneric ? '-generic' : ''}`
   const receivedRequest = provider.play(script)
   const answer = await sendTurn(

@@ -40,4 +40,33 @@ describe.skipIf(CHROMIUM === undefined)('editing a key with many models', () => 
     await dialog.waitFor({ state: 'detached' })
     expect(await known()).toMatchObject({ models: PATTERNS, caps: [{ name: 'day', limit: '6.00' }] })
   })
+
+  it('sets and removes the cheaper model near a cap, and says when there is no such model', async () => {
+    const user = await person()
+    const { key } = await user.session.call('POST /keys', { body: { name: 'agent', kind: 'wallet' } })
+    const step = async () => (await user.session.send('GET /keys/:key', { params: { key: key.id } })).json.step_down
+    const page = await open('/keys', user)
+    const dialog = page.getByRole('dialog', { name: 'Edit agent' })
+    const edit = async (model, percent) => {
+      await page.getByRole('button', { name: 'Actions for agent' }).click()
+      await page.getByRole('menuitem', { name: 'Edit' }).click()
+      await dialog.waitFor()
+      const field = dialog.getByLabel('Cheaper model', { exact: true })
+      const section = dialog.locator('details', { has: page.getByLabel('Cheaper model', { exact: true }) })
+      if (!(await section.evaluate(({ open: isOpen }) => isOpen)))
+        await dialog.getByText('Cheaper model near a cap').click()
+      await field.fill(model)
+      await dialog.getByLabel('Also below this share').fill(percent)
+      await dialog.getByRole('button', { name: 'Save' }).click()
+    }
+    await edit('swift', '10')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await step()).toEqual({ to: 'swift', below_percent: 10 })
+    await edit('', '')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await step()).toBeNull()
+    await edit('unheard-of', '')
+    await dialog.getByText(/no model .*unheard-of/).waitFor()
+    expect(await step()).toBeNull()
+  })
 })

@@ -287,9 +287,13 @@ describe.skipIf(CHROMIUM === undefined)('an operator without a shell, from an em
 
   async function expectOverview(page, ledger) {
     await menu(page, 'Server overview')
-    const answer = page.waitForResponse((response) => response.url().includes('/console/api/operate/overview'))
+    const asked = page.waitForRequest((request) => request.url().includes('/console/api/operate/overview'))
     await page.reload()
-    const { total, models, accounts } = await (await answer).json()
+    // The page may have asked before it was loaded again, and such an answer has no body any more.
+    const { total, models, accounts } = await page.evaluate(
+      async (url) => (await fetch(url)).json(),
+      (await asked).url(),
+    )
     const onPage = {
       revenue: await moneyIn(tile(page, 'Revenue')),
       cost: await moneyIn(tile(page, 'Provider cost')),

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { expectProblem } from '../support/expect-problem.ts'
 import { fillDiskFor } from '../support/full-disk.ts'
+import { readMetrics } from '../support/read-metrics.ts'
 import { framesOf } from '../support/read-stream.ts'
 import { chat, get, hello, send } from '../support/send-chat.ts'
+import { onPostgres } from '../support/server-on-postgres.ts'
 import { openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
 import { useServer } from '../support/use-server.ts'
@@ -20,6 +22,16 @@ describe('a ledger write outage', () => {
     await until(() => server().app.ledgerAvailable())
   }
 
+  /** By outcome; refusals before admission run none. */
+  const turnsEnded = async (): Promise<Record<string, number>> => {
+    const series = Object.entries(await readMetrics(server()))
+    const turns = series.flatMap(([name, count]) => {
+      const outcome = /^millrace_turns_total.*outcome="(\w+)"/.exec(name)?.[1]
+      return outcome === undefined || outcome === 'refused' || count === 0 ? [] : [[outcome, count] as const]
+    })
+    return Object.fromEntries(turns)
+  }
+
   it('is answered with ledger_unavailable, charges nothing, and recovers by itself', async () => {
     const account = await openAccount(server())
     const before = await account.wallet()
@@ -32,8 +44,12 @@ describe('a ledger write outage', () => {
     }
     await repair()
     expect(await account.wallet()).toEqual(before)
+    // In the file a hold is written while the provider works: the JSON answer was whole when it failed, the stream was withheld.
+    // PostgreSQL places the hold first, and refuses it.
+    expect(await turnsEnded()).toEqual(onPostgres ? {} : { ledger_unavailable: 1, internal_error: 1 })
     expect((await chat(server(), account)).status).toBe(200)
     expect(await account.receipts()).toHaveLength(1)
+    await until(async () => (await turnsEnded()).completed === 1)
   })
 
   it('does not leak concurrency slots', async () => {

@@ -38,11 +38,6 @@ beforeAll(async () => {
   addresses.trusted = await listening(serve(trusted))
   addresses.expired = await listening(serve(expired))
   addresses.otherName = await listening(serve(otherName))
-  const disconnected = createPlainServer()
-  disconnected.listen(0, '127.0.0.1')
-  await once(disconnected, 'listening')
-  addresses.closed = (disconnected.address() as AddressInfo).port
-  disconnected.close()
   await writeFile(CA_FILE, [trusted, expired, otherName].map(({ cert }) => cert).join(''))
   closes.push(() => rm(CA_FILE))
   for (const { id, script } of CASES) {

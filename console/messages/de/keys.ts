@@ -95,6 +95,12 @@ export const keys: Catalogue['keys'] = {
   runRequests: (count) => `${count} Anfragen`,
   runTokens: (count) => `${count} Tokens`,
   stepDown: 'Günstigeres Modell nah an einem Limit',
+  stepDownModel: 'Günstigeres Modell',
+  stepDownHint:
+    'Antwortet, wenn der Rest eines Limits eine Anfrage nicht deckt. Leer gilt das des angefragten Modells.',
+  stepDownPercent: 'Auch unter diesem Anteil',
+  stepDownPercentHint: 'In Prozent eines Limits, eines Laufs oder eines Zeitfensters. Leer lassen für keinen.',
+  stepDownWrong: 'Gib eine ganze Zahl von 0 bis 100 ein.',
   stepDownBelow: (percent) => `unter ${percent} %`,
   expiry: 'Ablauf',
   expiries: {

@@ -25,6 +25,7 @@ export const receipt: Catalogue['receipt'] = {
       'broken-off': 'Stream abgebrochen',
       stopped: 'Gestoppt',
       failed: 'Fehlgeschlagen',
+      'broken-arguments': 'Tool-Argumente fehlerhaft',
       withheld: 'Antwort zurückgehalten',
       'client-gone': 'Client getrennt',
       draining: 'Server beendet',

@@ -92,6 +92,11 @@ export const keys = {
   runRequests: (count: string) => `${count} requests`,
   runTokens: (count: string) => `${count} tokens`,
   stepDown: 'Cheaper model near a cap',
+  stepDownModel: 'Cheaper model',
+  stepDownHint: 'Used where the rest of a cap does not cover a request. Leave empty for that of the requested model.',
+  stepDownPercent: 'Also below this share',
+  stepDownPercentHint: 'In percent of a cap, a run or a window. Leave empty for none.',
+  stepDownWrong: 'Enter a whole number from 0 to 100.',
   stepDownBelow: (percent: string) => `below ${percent} %`,
   expiry: 'Expiry',
   expiries: {

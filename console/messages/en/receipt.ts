@@ -23,6 +23,7 @@ export const receipt = {
       'broken-off': 'Stream cut off',
       stopped: 'Stopped',
       failed: 'Failed',
+      'broken-arguments': 'Broken tool arguments',
       withheld: 'Answer withheld',
       'client-gone': 'Client disconnected',
       draining: 'Server shutdown',

@@ -51,6 +51,7 @@ export function TermFields({ kind, expiresAt, ...rest }: TermFieldsProps) {
       <LimitFields {...rest} />
       <AddressField {...rest} />
       <RunFields {...rest} />
+      <StepDownFields kind={kind} {...rest} />
     </>
   )
 }
@@ -159,6 +160,44 @@ function RunFields({ draft, onChange, wrong }: DraftProps) {
             onText={(runMax) => onChange({ ...draft, runMax })}
           />
         )}
+      </div>
+    </details>
+  )
+}
+
+/** Collapsed at first if there is no model. */
+function StepDownFields({ kind, draft, onChange, wrong }: DraftProps & { kind: OwnKey['kind'] }) {
+  const { keys } = useMessages()
+  const listId = useId()
+  const [isUsed] = useState(draft.stepDown !== '')
+  const models = useModels().data?.items.filter((model) => model.kinds.includes(kind)) ?? []
+  return (
+    <details open={isUsed || undefined} className="rounded-lg border border-line">
+      <summary className="min-h-9 px-3 py-2 text-sm font-medium select-none">{keys.stepDown}</summary>
+      <div className="grid gap-3 px-3 pb-3 sm:grid-cols-2">
+        <TextField
+          label={keys.stepDownModel}
+          hint={keys.stepDownHint}
+          spellCheck={false}
+          maxLength={250}
+          list={listId}
+          value={draft.stepDown}
+          onText={(stepDown) => onChange({ ...draft, stepDown })}
+        />
+        <TextField
+          label={keys.stepDownPercent}
+          hint={keys.stepDownPercentHint}
+          error={wrong.includes('stepDown') ? keys.stepDownWrong : undefined}
+          inputMode="numeric"
+          value={draft.stepDownBelow}
+          onText={(stepDownBelow) => onChange({ ...draft, stepDownBelow })}
+          className="figures"
+        />
+        <datalist id={listId}>
+          {models.map(({ id }) => (
+            <option key={id} value={id} />
+          ))}
+        </datalist>
       </div>
     </details>
   )

@@ -30,7 +30,8 @@ describe('the key form', () => {
   it('contains only a name by default', () => {
     expect(read({})).toEqual({
       terms: {
-        ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null, addresses: null, run: null },
+        ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null, addresses: null },
+        ...{ run: null, step_down: null },
         limits: { requests_per_minute: null, tokens_per_minute: null, concurrent: null },
       },
       wrong: [],
@@ -49,6 +50,19 @@ describe('the key form', () => {
     expect(change({ runMax: '0.60' })).toEqual({ run: { each_conversation: { max: '0.60', max_requests: 5 } } })
     expect(change({ runMax: '' })).toEqual({ run: { each_conversation: { max_requests: 5 } } })
     expect(change({ run: 'none' })).toEqual({ run: null })
+  })
+
+  it('steps down to a cheaper model, and sends it only if it changed', () => {
+    expect(read({ stepDown: ' fast ' }).terms.step_down).toEqual({ to: 'fast', below_percent: 0 })
+    expect(read({ stepDown: 'fast', stepDownBelow: '10' }).terms.step_down).toEqual({ to: 'fast', below_percent: 10 })
+    for (const stepDownBelow of ['101', '-1', '1.5', 'x'])
+      expect(read({ stepDown: 'fast', stepDownBelow }).wrong).toEqual(['stepDown'])
+    const stepping = { ...KEY, step_down: { to: 'fast', below_percent: 10 } }
+    const change = (draft: Partial<KeyDraft>) =>
+      changesOf(stepping, readDraft({ ...draftOf(stepping), ...draft }, 'UTC', NOW).terms)
+    expect(change({})).toEqual({})
+    expect(change({ stepDownBelow: '' })).toEqual({ step_down: { to: 'fast', below_percent: 0 } })
+    expect(change({ stepDown: '' })).toEqual({ step_down: null })
   })
 
   it('takes addresses however they are separated, and sends them only if they changed', () => {

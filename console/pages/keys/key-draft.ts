@@ -28,6 +28,10 @@ export interface KeyDraft {
   readonly runMax: string
   /** The other bounds of each conversation, which the form leaves alone. */
   readonly runBounds: Omit<ConversationBudget, 'max'>
+  /** The cheaper model; empty: none of its own. */
+  readonly stepDown: string
+  /** In percent. */
+  readonly stepDownBelow: string
   readonly limits: Readonly<Record<LimitName, string>>
   readonly expiry: ExpiryChoice
   readonly expiryDay: string
@@ -35,7 +39,7 @@ export interface KeyDraft {
 
 export const NEW_DRAFT: KeyDraft = {
   ...{ name: '', models: null, day: '', month: '', addresses: '', expiry: 'never', expiryDay: '' },
-  ...{ run: 'none', runMax: '', runBounds: {} },
+  ...{ run: 'none', runMax: '', runBounds: {}, stepDown: '', stepDownBelow: '' },
   limits: { requests_per_minute: '', tokens_per_minute: '', concurrent: '' },
 }
 
@@ -46,6 +50,8 @@ export function draftOf(key: OwnKey): KeyDraft {
     ...{ name: key.name, models: key.models, day: capOf('day'), month: capOf('month'), expiryDay: '' },
     addresses: key.addresses?.join('\n') ?? '',
     ...runDraftOf(key.run),
+    stepDown: key.step_down?.to ?? '',
+    stepDownBelow: key.step_down?.below_percent.toString() ?? '',
     limits: {
       requests_per_minute: limitOf('requests_per_minute'),
       tokens_per_minute: limitOf('tokens_per_minute'),
@@ -61,10 +67,11 @@ function runDraftOf(rule: RunRule): Pick<KeyDraft, 'run' | 'runMax' | 'runBounds
   return { run: 'each_conversation', runMax: max, runBounds }
 }
 
-export type WrongField = 'name' | 'models' | 'day' | 'month' | 'addresses' | 'run' | 'expiry' | LimitName
+export type WrongField = 'name' | 'models' | 'day' | 'month' | 'addresses' | 'run' | 'stepDown' | 'expiry' | LimitName
 
 type Terms = Pick<BodyOf<'POST /keys'>, 'models' | 'addresses' | 'expires'> & {
   readonly run: RunRule
+  readonly step_down: OwnKey['step_down']
   readonly name: string
   readonly caps: { readonly day: string | null; readonly month: string | null }
   readonly limits: Readonly<Record<LimitName, number | null>>
@@ -81,6 +88,7 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
   const expires = readExpiry(draft, zone, now)
   const addresses = draft.addresses.split(/[\s,]+/).filter((each) => each !== '')
   const run = readRun(draft)
+  const stepDown = readStepDown(draft)
   const wrong: WrongField[] = [
     ...(draft.name.trim() === '' ? (['name'] as const) : []),
     ...(draft.models?.length === 0 ? (['models'] as const) : []),
@@ -88,6 +96,7 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
     ...LIMITS.filter((name) => limits[name] === undefined),
     ...(addresses.length > ADDRESSES_MAX || !addresses.every(isNetwork) ? (['addresses'] as const) : []),
     ...(run === undefined ? (['run'] as const) : []),
+    ...(stepDown === undefined ? (['stepDown'] as const) : []),
     ...(expires === 'wrong' ? (['expiry'] as const) : []),
   ]
   const terms: Terms = {
@@ -96,6 +105,7 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
     caps: { day: caps.day ?? null, month: caps.month ?? null },
     addresses: addresses.length === 0 ? null : addresses,
     run: run ?? null,
+    step_down: stepDown ?? null,
     limits: {
       requests_per_minute: limits.requests_per_minute ?? null,
       tokens_per_minute: limits.tokens_per_minute ?? null,
@@ -130,6 +140,14 @@ function readRun({ run, runMax, runBounds }: KeyDraft): RunRule | undefined {
   return isBounded ? { each_conversation: runBounds } : undefined
 }
 
+/** Undefined for an invalid one. Whether there is such a model, the server knows. */
+function readStepDown({ stepDown, stepDownBelow }: KeyDraft): OwnKey['step_down'] | undefined {
+  const to = stepDown.trim()
+  if (to === '') return null
+  const percent = stepDownBelow.trim() === '' ? '0' : stepDownBelow.trim()
+  return /^(\d{1,2}|100)$/.test(percent) ? { to, below_percent: Number(percent) } : undefined
+}
+
 function readCount(typed: string): number | null | undefined {
   if (typed.trim() === '') return null
   const count = /^\d{1,13}$/.test(typed.trim()) ? Number(typed) : 0
@@ -146,7 +164,7 @@ function readExpiry({ expiry, expiryDay }: KeyDraft, zone: string, now: number):
 /** Only the changed fields, so that concurrent edits of other fields are kept. */
 export function changesOf(
   before: OwnKey,
-  { name, models, caps, limits, addresses, run, ...rest }: Terms,
+  { name, models, caps, limits, addresses, run, step_down, ...rest }: Terms,
 ): BodyOf<'PATCH /keys/:key'> {
   const was = draftOf(before)
   const changedCaps = (['day', 'month'] as const).filter((cap) => (caps[cap] ?? '') !== was[cap])
@@ -154,6 +172,7 @@ export function changesOf(
   const isSameList = JSON.stringify(models ?? null) === JSON.stringify(before.models)
   const isSamePlace = JSON.stringify(addresses ?? null) === JSON.stringify(before.addresses)
   const isSameRun = JSON.stringify(run) === JSON.stringify(before.run)
+  const isSameStep = JSON.stringify(step_down) === JSON.stringify(before.step_down)
   const isSameEnd = rest.expires === undefined || (rest.expires === null && before.expires_at === null)
   return {
     ...(name !== before.name && { name }),
@@ -164,6 +183,7 @@ export function changesOf(
     }),
     ...(!isSamePlace && { addresses }),
     ...(!isSameRun && { run }),
+    ...(!isSameStep && { step_down }),
     ...(!isSameEnd && { expires: rest.expires }),
   }
 }

@@ -91,10 +91,13 @@ export function createAgentLine({ setup, bill, context, streams }: LineParts): A
     compact: (model, kind, more) => readCompaction(kind, compacting(model, kind, more)),
     async dieInCompaction(model, kind, more) {
       const requesting = compacting(model, kind, more)
-      const isRequested = setup.first.nextAnswer('never-comes')
+      // Of each mill, because a request whose connection was closed while it was idle goes to the next one.
+      const mills = Object.values(setup.mills)
+      const isRequested = Promise.race(mills.map((mill) => mill.nextAnswer('never-comes')))
       const sent = send(requesting).then((answer) => answer.text())
       const answered = sent.then((text) => Promise.reject(new Error(`answered before the process died: ${text}`)))
       await Promise.race([isRequested, answered])
+      for (const mill of mills) mill.answersAgain()
       await Promise.all([setup.die(), expect(answered).rejects.toThrow('fetch failed')])
       return readCompaction(kind, requesting)
     },

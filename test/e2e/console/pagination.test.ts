@@ -67,8 +67,9 @@ const turn = async (name: RouteName, query: object) => {
 const pageOf = async (name: RouteName, query: object) =>
   (await turn(name, query)).json as { items: object[]; next: string | null }
 
-/** When a key was last used is written down a moment later: it may come between two pages. */
-const settled = (item: object) => ({ ...item, last_used_at: undefined })
+/** What may come between two pages: when a key was last used is written down a moment later, and a delivery is attempted. */
+const UNSETTLED = ['last_used_at', 'attempts', 'error', 'next_at']
+const settled = (item: object) => Object.entries(item).filter(([name]) => !UNSETTLED.includes(name))
 
 describe.each(LISTS)('%s', (name) => {
   it('pages one row at a time give the same list, without an empty last page', async () => {

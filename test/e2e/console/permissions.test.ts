@@ -10,7 +10,7 @@ import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 import { ROUTE_NAMES, sampleOf, type Things } from './routes-with-samples.ts'
 
-/** One person for each kind of access to the console. */
+/** One person for each kind of access to the console, on both databases. `test/e2e/security` has every kind of caller, on every surface. */
 type Who =
   | 'signed out'
   | 'forged'

@@ -19,7 +19,7 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   previous_response_not_found: 'test/e2e/responses/previous-response-id.test.ts',
   item_not_found: 'test/e2e/responses/previous-response-id.test.ts',
   invalid_encrypted_content: 'test/e2e/reasoning/reasoning-comes-back-to-responses-clients.test.ts',
-  insufficient_scope: 'test/e2e/admin-api/matrix.long.test.ts',
+  insufficient_scope: 'test/e2e/security/matrix.long.test.ts',
   response_cancelled: 'test/e2e/responses/followed-streams.test.ts',
   response_not_found: 'test/e2e/responses/stored-response-access.test.ts',
   key_spend_cap_reached: 'test/e2e/plans/allowance-edge.test.ts',

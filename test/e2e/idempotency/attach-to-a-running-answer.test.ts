@@ -68,6 +68,38 @@ describe.each(Object.entries(FORMS))('x-millrace-attach over %s', (_name, { path
     expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
   })
 
+  it.runIf(isStream)('is cut off when its account is suspended, and the first goes on', async () => {
+    const account = await openAccount(server())
+    const longer = 'input' in body ? { input: 'count to 100' } : { messages: hello('count to 100') }
+    const first = ask(account.key, {}, longer)
+    await untilRunning(account)
+    const other = await ask(account.key, attached, longer)
+    await server().operate('accounts.suspend', { account: account.id })
+    await expect(other.text()).rejects.toThrow('terminated')
+    expect(await (await first).text()).toContain('100')
+    expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
+  })
+
+  it('counts against request limits while it waits', async () => {
+    const account = await openAccount(server())
+    const { key } = await account.createKey({ limits: { requests_per_minute: 2 } })
+    const first = ask(key)
+    await untilRunning(account)
+    const others = await Promise.all([ask(key, attached), ask(key, attached)])
+    expect(others.map(({ status }) => status).sort()).toEqual([200, 429])
+    const answers = await Promise.all(others.map((other) => other.text()))
+    expect(answers).toContain(await (await first).text())
+  })
+
+  it('takes true and false alone', async () => {
+    const account = await openAccount(server())
+    for (const value of ['yes', 'TRUE', '1'])
+      expectProblem(await answerOf(await ask(account.key, { 'x-millrace-attach': value })), 'invalid_value', {
+        param: 'x-millrace-attach',
+      })
+    expect((await ask(account.key, { 'x-millrace-attach': 'false' })).status).toBe(200)
+  })
+
   it('is refused for another body, and runs where nothing runs', async () => {
     const account = await openAccount(server())
     const first = ask(account.key, attached)

@@ -59,6 +59,33 @@ describe.each(FAR_MODELS)('a running response over %s', (model) => {
     expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
   })
 
+  it.each(['key', 'account'])('is cut off for a follower whose %s may no longer call, and goes on', async (what) => {
+    const { server, account, reading, id } = await openStream()
+    const other = await account.createKey()
+    const follower = what === 'key' ? { ...account, key: other.key } : account
+    const followed = beginReading(await follow(follower, id, '&starting_after=0'))
+    await followed.until(({ length }) => length > 0)
+    if (what === 'key') await server.operate('keys.revoke', { key: other.id })
+    else await server.operate('accounts.suspend', { account: account.id })
+    await expect(followed.rest()).rejects.toThrow('terminated')
+    pause.goOn()
+    expect((await reading.rest()).at(-1)).toMatchObject({ type: 'response.completed' })
+    expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
+  })
+
+  it('has failed when its request is over but its end could not be written, and not while it runs', async () => {
+    const { server, account, reading, id } = await openStream()
+    const over = (await respond(server, account, { model: 'swift' })).json.id
+    // As a full disk leaves it. The sweep looks at what is older than 20 s.
+    const sql = "UPDATE responses SET status = 'in_progress', created_at = created_at - 60000"
+    await server.app.operations.files.content.atomic([{ sql, rows: [[]] }])
+    await until(async () => (await statusOf(account, over)) === 'failed')
+    expect(await statusOf(account, id)).toBe('in_progress')
+    pause.goOn()
+    expect((await reading.rest()).at(-1)).toMatchObject({ type: 'response.completed' })
+    await until(async () => (await statusOf(account, id)) === 'completed')
+  })
+
   it('ends for its followers when its client leaves it', async () => {
     const { account, reading, id } = await openStream()
     const followed = beginReading(await follow(account, id, '&starting_after=0'))

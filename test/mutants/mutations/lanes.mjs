@@ -88,7 +88,7 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: 'if (result.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)',
+        find: 'if (result.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, attemptsMax)',
         put: '',
       },
     ],

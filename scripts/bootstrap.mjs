@@ -23,7 +23,7 @@ export async function bootstrap({ root = ROOT, print = printToStderr, rebuild = 
   if (!stands()) {
     await withLock(join(root, '.cache', 'bootstrap.lock'), { print }, async () => {
       if (!dependenciesStand(root)) await installDependencies({ root, print })
-      if (rebuild || !programStands(root)) buildProgram({ root, print })
+      if (rebuild || !programStands(root)) await buildProgram({ root, print })
       if (rebuild || !consoleStands(root)) buildConsole({ root, print })
       if (rebuild || !docsStand(root)) await buildDocs({ root, print })
     })

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundlePackages } from './bundle-packages.mjs'
 import { CONSOLE_STAMP_NAME } from './console.mjs'
 import { DOCS_STAMP_NAME } from './docs.mjs'
 import { explainWrite, Failure } from './failure.mjs'
@@ -19,19 +20,21 @@ const stampOf = (root) =>
     'package-lock.json',
     'tsconfig.json',
     'tsconfig.build.json',
+    'scripts/bootstrap/bundle-packages.mjs',
     ...sources(root).map((path) => `src/${path}`),
   ])
 
 export const programStands = (root) =>
   textOf(join(root, STAMP)) === stampOf(root) && textOf(join(root, PROGRAM)) !== undefined
 
-export function buildProgram({ root, print }) {
+export async function buildProgram({ root, print }) {
   const started = Date.now()
   print('Building ...')
   // Without its stamp an incomplete build is not used.
   rmSync(join(root, STAMP), { force: true })
   const stamp = stampOf(root)
   compile(root)
+  await bundlePackages(root)
   try {
     const stale = staleOutputs(filesBelow(join(root, 'dist')), sources(root))
     for (const path of stale) rmSync(join(root, 'dist', path))
@@ -63,7 +66,7 @@ function compile(root) {
   )
 }
 
-/** Files in dist, except those of the console and the documentation, without a source file. Loading one would run stale code. */
+/** Files in dist, except those of the console, the documentation and the packages, without a source file. Loading one would run stale code. */
 export function staleOutputs(outputs, sourceFiles) {
   const expected = new Set([STAMP_NAME, CONSOLE_STAMP_NAME, DOCS_STAMP_NAME])
   for (const path of sourceFiles) {
@@ -72,7 +75,7 @@ export function staleOutputs(outputs, sourceFiles) {
     const output = path.replace(/\.ts$/, '.js')
     expected.add(output).add(`${output}.map`)
   }
-  return outputs.filter((path) => !expected.has(path) && !/^(?:console|docs)\//.test(path))
+  return outputs.filter((path) => !expected.has(path) && !/^(?:console|docs|packages)\//.test(path))
 }
 
 function removeEmptyFolders(folder) {

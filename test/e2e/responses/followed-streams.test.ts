@@ -73,18 +73,20 @@ describe.each(FAR_MODELS)('a running response over %s', (model) => {
     expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
   })
 
-  it('has failed when its request is over but its end could not be written, and not while it runs', async () => {
-    const { server, account, reading, id } = await openStream()
-    const over = (await respond(server, account, { model: 'swift' })).json.id
-    // As a full disk leaves it. The sweep looks at what is older than 20 s.
-    const sql = "UPDATE responses SET status = 'in_progress', created_at = created_at - 60000"
-    await server.app.operations.files.content.atomic([{ sql, rows: [[]] }])
-    await until(async () => (await statusOf(account, over)) === 'failed')
-    expect(await statusOf(account, id)).toBe('in_progress')
-    pause.goOn()
-    expect((await reading.rest()).at(-1)).toMatchObject({ type: 'response.completed' })
-    await until(async () => (await statusOf(account, id)) === 'completed')
-  })
+  // It waits for the sweep, to which all providers are the same.
+  if (model === FAR_MODELS[0])
+    it('has failed when its request is over but its end could not be written, and not while it runs', async () => {
+      const { server, account, reading, id } = await openStream()
+      const over = (await respond(server, account, { model: 'swift' })).json.id
+      // As a full disk leaves it. The sweep looks at what is older than 20 s.
+      const sql = "UPDATE responses SET status = 'in_progress', created_at = created_at - 60000"
+      await server.app.operations.files.content.atomic([{ sql, rows: [[]] }])
+      await until(async () => (await statusOf(account, over)) === 'failed')
+      expect(await statusOf(account, id)).toBe('in_progress')
+      pause.goOn()
+      expect((await reading.rest()).at(-1)).toMatchObject({ type: 'response.completed' })
+      await until(async () => (await statusOf(account, id)) === 'completed')
+    })
 
   it('ends for its followers when its client leaves it', async () => {
     const { account, reading, id } = await openStream()

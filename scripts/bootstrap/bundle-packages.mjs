@@ -11,7 +11,11 @@ import { filesBelow } from './fingerprint.mjs'
 export const BUNDLED = [
   ...['commander', 'hono', 'hono/router/trie-router', 'hono/utils/cookie', 'kysely', 'prom-client', 'yaml', 'zod'],
 ]
-const NAMES_OF = 'names-of:'
+/** As the compiler writes them: each on one line. */
+const IMPORTS = /^import \{([^}\n]*)\} from '([^'.][^']*)'/gm
+const ENTRY = 'entry:'
+/** Instead of zod's messages in forty languages, of which we use English. */
+const NO_LANGUAGES = 'entry-without-languages'
 const LICENCES = 'LICENSES.txt'
 /** Below `dist`. */
 const BUNDLES = 'packages'
@@ -24,10 +28,10 @@ export async function bundlePackages(root) {
   const dist = join(root, 'dist')
   const compiled = filesBelow(dist).filter(isCompiled)
   const code = new Map(compiled.map((path) => [path, readFileSync(join(dist, path), 'utf8')]))
-  const specifiers = BUNDLED.filter((each) => [...code.values()].some((text) => text.includes(` from '${each}'`)))
-  if (specifiers.length === 0) return
+  const names = importedNames([...code.values()])
+  if (names.size === 0) return
   const folder = join(dist, BUNDLES)
-  const written = await bundle(root, specifiers, folder)
+  const written = await bundle(root, names, folder)
   const packages = new Set(written.flatMap(({ moduleIds }) => moduleIds.map(packageFolderOf)).filter(Boolean))
   writeFileSync(join(folder, LICENCES), licencesOf([...packages].sort()))
   const kept = new Set([...written.map(({ fileName }) => fileName), LICENCES])
@@ -38,37 +42,62 @@ export async function bundlePackages(root) {
   }
 }
 
-async function bundle(root, specifiers, folder) {
+/** What the compiled files import from each bundled package. */
+function importedNames(texts) {
+  const names = new Map()
+  for (const [, imported, specifier] of texts.flatMap((text) => [...text.matchAll(IMPORTS)])) {
+    if (!BUNDLED.includes(specifier)) continue
+    const found = names.get(specifier) ?? new Set()
+    for (const name of imported.split(',')) found.add(name.split(' as ')[0].trim())
+    names.set(specifier, found)
+  }
+  return names
+}
+
+async function bundle(root, names, folder) {
   // It comes with vite, and is there once the packages are installed.
   const { rolldown } = await import(pathToFileURL(join(root, 'node_modules/rolldown/dist/index.mjs')).href)
   const bundled = await rolldown({
-    input: Object.fromEntries(specifiers.map((each) => [each.replaceAll('/', '-'), `${NAMES_OF}${each}`])),
+    input: Object.fromEntries([...names.keys()].map((each) => [each.replaceAll('/', '-'), `${ENTRY}${each}`])),
     cwd: root,
     platform: 'node',
-    plugins: [{ name: 'names', resolveId: (id) => (id.startsWith(NAMES_OF) ? id : undefined), load: exportNames }],
+    plugins: [
+      {
+        name: 'entries',
+        resolveId(id, importer = '') {
+          if (id.startsWith(ENTRY)) return id
+          return id.endsWith('/locales/index.js') && importer.includes('/zod/') ? NO_LANGUAGES : undefined
+        },
+        load(id) {
+          if (id === NO_LANGUAGES) return 'export {}'
+          const specifier = id.slice(ENTRY.length)
+          return id.startsWith(ENTRY)
+            ? `export { ${[...names.get(specifier)].join(', ')} } from '${specifier}'`
+            : undefined
+        },
+      },
+    ],
     // Loaded where traces are sent.
     external: ['@opentelemetry/api'],
   })
   try {
-    const { output } = await bundled.write({ dir: folder, format: 'esm', chunkFileNames: 'shared-[hash].js' })
+    const { output } = await bundled.write({
+      dir: folder,
+      format: 'esm',
+      chunkFileNames: 'shared-[hash].js',
+      // The text of a module stays in memory. Names stay too, for stack traces.
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+    })
     return output
   } finally {
     await bundled.close()
   }
 }
 
-/** Packages of CommonJS modules have no names to export but those that Node finds. */
-async function exportNames(id) {
-  if (!id.startsWith(NAMES_OF)) return undefined
-  const specifier = id.slice(NAMES_OF.length)
-  const names = Object.keys(await import(specifier)).filter((name) => name !== 'module.exports')
-  return `export { ${names.join(', ')} } from '${specifier}'`
-}
-
 /** Static imports of bundled packages become imports of their bundles. */
 export const linkBundles = (code, path) =>
-  code.replace(/^((?:import|export)\b[^'\n]*\bfrom )'([^'.][^']*)'/gm, (whole, before, specifier) =>
-    BUNDLED.includes(specifier) ? `${before}'${relativeTo(path, bundleOf(specifier))}'` : whole,
+  code.replace(IMPORTS, (whole, names, specifier) =>
+    BUNDLED.includes(specifier) ? `import {${names}} from '${relativeTo(path, bundleOf(specifier))}'` : whole,
   )
 
 function relativeTo(path, target) {

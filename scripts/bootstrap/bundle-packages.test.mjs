@@ -12,7 +12,7 @@ it('imports of bundled packages become imports of their bundles, and no others d
   expect(linkBundles(code, 'db/content/rows.js')).toBe(
     `import { sql } from '../../packages/kysely.js';\nimport { TrieRouter } from '../../packages/hono-router-trie-router.js';\nimport { Pool } from 'pg';\nconst text = "from 'zod'";\n`,
   )
-  expect(linkBundles(`export { z } from 'zod'\n`, 'main.js')).toBe(`export { z } from './packages/zod.js'\n`)
+  expect(linkBundles(`import { z } from 'zod'\n`, 'main.js')).toBe(`import { z } from './packages/zod.js'\n`)
 })
 
 it('no built file loads a bundled package from elsewhere, and the bundles carry their licences', () => {

@@ -171,6 +171,18 @@ function isInstalled(modules, name) {
   return existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).version === name.slice(at + 1)
 }
 
+/** Cline starts a daemon in a group of its own, which outlives it and goes on writing. It is known by its home, which no other process has. */
+function endRest(home) {
+  for (const id of existsSync('/proc') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []) {
+    try {
+      if (readFileSync(`/proc/${id}/environ`, 'utf8').split('\0').includes(`HOME=${home}`))
+        process.kill(Number(id), 'SIGKILL')
+    } catch {
+      // It has ended, or belongs to another user.
+    }
+  }
+}
+
 /**
  * Starts an agent on one prompt, with a home and a workspace of its own and in a group of its own, so that a signal reaches all of it
  * as Ctrl-C in a terminal does.
@@ -215,6 +227,7 @@ export function startAgent(name, { found, node, baseUrl, key, prompt, withinMs }
     clearTimeout(timer)
     process.off('exit', endAtExit)
     signal('SIGKILL')
+    endRest(home)
     rmSync(place, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
     return { code, output }
   })

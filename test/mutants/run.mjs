@@ -1,6 +1,6 @@
 // Proves that the suites beside the code would see the faults they are there for. See README.md.
 //
-//   node test/mutants/run.mjs [--only NAME,NAME]
+//   node test/mutants/run.mjs [--only NAME,NAME] [--part 1/2]
 import { parseArgs } from 'node:util'
 import { copySource } from '../program/copies.mjs'
 import { endInOrder } from '../program/options.mjs'
@@ -9,8 +9,13 @@ import { apart } from './lib/apart.mjs'
 import { MUTANTS } from './lib/mutations.mjs'
 import { runSuites } from './lib/run-suites.mjs'
 
-const { only } = parseArgs({ options: { only: { type: 'string' } } }).values
-const chosen = MUTANTS.filter(({ name }) => only === undefined || only.split(',').includes(name))
+const { only, part } = parseArgs({
+  options: { only: { type: 'string' }, part: { type: 'string', default: '1/1' } },
+}).values
+const [which, parts] = part.split('/').map(Number)
+const chosen = MUTANTS.filter(({ name }) => only === undefined || only.split(',').includes(name)).filter(
+  (_, at) => at % parts === which - 1,
+)
 if (chosen.length === 0)
   throw new Error(`there is no mutant ${only}; there are ${MUTANTS.map(({ name }) => name).join(', ')}`)
 

@@ -69,7 +69,8 @@ export function decideOwed(run: ProviderRun, bounds: EndingBounds): EndingCharge
     case 'failed':
       return free('upstream_failed')
     case 'withheld':
-      return free('internal_error')
+      // Either the hold is not durable, or a stored response has no row.
+      return free(result.problem.code === 'ledger_unavailable' ? 'ledger_unavailable' : 'internal_error')
     default:
       return assertNever(result)
   }

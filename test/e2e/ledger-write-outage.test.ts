@@ -46,7 +46,7 @@ describe('a ledger write outage', () => {
     expect(await account.wallet()).toEqual(before)
     // In the file a hold is written while the provider works: the JSON answer was whole when it failed, the stream was withheld.
     // PostgreSQL places the hold first, and refuses it.
-    expect(await turnsEnded()).toEqual(onPostgres ? {} : { ledger_unavailable: 1, internal_error: 1 })
+    expect(await turnsEnded()).toEqual(onPostgres ? {} : { ledger_unavailable: 2 })
     expect((await chat(server(), account)).status).toBe(200)
     expect(await account.receipts()).toHaveLength(1)
     await until(async () => (await turnsEnded()).completed === 1)

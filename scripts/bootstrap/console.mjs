@@ -29,7 +29,7 @@ export const consoleStands = (root) =>
   textOf(join(root, 'console/index.html')) === undefined ||
   (textOf(join(root, STAMP)) === stampOf(root) && textOf(join(root, SHIPPED, 'index.html')) !== undefined)
 
-/** Builds into a separate folder and moves it into place when complete, so that a running server keeps its files. */
+/** Builds into a separate folder and puts it into place when complete, so that a failed build leaves the files as they are. */
 export function buildConsole({ root, print }) {
   const started = Date.now()
   const stamp = stampOf(root)

@@ -73,8 +73,8 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
       : undefined,
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
     admin,
-    console: await createEdgeConsole(services, admin),
-    docs: services.config.server.docs ? createDocs() : undefined,
+    console: createEdgeConsole(services, admin),
+    docs: services.config.server.docs ? readOnce(() => loadSiteFiles(DOCS_FOLDER)) : undefined,
   })
   closing.add(async () => {
     const ended = edge.stopAccepting()
@@ -226,23 +226,30 @@ const CONSOLE_RATE: RateLimit = { perMinute: 1200, burst: 300 }
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url))
 const DOCS_FOLDER = fileURLToPath(new URL('../../dist/docs', import.meta.url))
 
-/** Read with the first request, because few servers are asked for it. */
-function createDocs(): () => Promise<SiteFiles> {
+/** Reads the files with the first request, because few servers are asked for them, and again if they could not be read. */
+function readOnce(load: () => Promise<SiteFiles>): () => Promise<SiteFiles> {
   let files: Promise<SiteFiles> | undefined
-  return () => (files ??= loadSiteFiles(DOCS_FOLDER))
+  return () => {
+    files ??= load().catch((error: unknown) => {
+      files = undefined
+      throw error
+    })
+    return files
+  }
 }
 
 /** The page names its files by their whole paths. They name each other from where they are. */
 const addPrefix = (page: string, prefix = ''): string => page.replaceAll('"/console/', () => `"${prefix}/console/`)
 
 /** Undefined when the operator has switched the console off. */
-async function createEdgeConsole(services: Services, admin: ConsoleServices): Promise<EdgeConsole | undefined> {
+function createEdgeConsole(services: Services, admin: ConsoleServices): EdgeConsole | undefined {
   const { config, clock, people, db, random, database } = services
   if (!config.console.enabled) return undefined
   const { hosts, allowHttp } = config.console
+  const { publicUrl } = config.server
   return {
-    site: { publicUrl: config.server.publicUrl, hosts, allowHttp },
-    files: await loadSiteFiles(CONSOLE_FOLDER, (page) => addPrefix(page, pathPrefixOf(config.server.publicUrl))),
+    site: { publicUrl, hosts, allowHttp },
+    files: readOnce(() => loadSiteFiles(CONSOLE_FOLDER, (page) => addPrefix(page, pathPrefixOf(publicUrl)))),
     api: createConsoleApi(admin),
     sessions: people.sessions,
     devices: people.devices,

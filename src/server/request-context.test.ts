@@ -62,7 +62,7 @@ it('a file behind another answer is not made any further after a disconnect', as
     accountStatus: () => new Promise(() => {}),
     console: {
       site: { publicUrl: undefined, hosts: ['test'], allowHttp: true },
-      files: { find: () => undefined, page: undefined },
+      files: async () => ({ find: () => undefined, page: undefined }),
       api: { fetch: file },
       sessions: { find: async () => undefined },
       devices: { remember: () => '' },

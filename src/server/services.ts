@@ -89,7 +89,8 @@ export interface EdgeServices {
 /** What the edge uses to serve the console. */
 export interface EdgeConsole {
   readonly site: SiteOptions
-  readonly files: SiteFiles
+  /** Reads the pages, once. */
+  readonly files: () => Promise<SiteFiles>
   /** The routes of the console's API: a Hono app. */
   readonly api: { fetch(request: Request, from: ConsoleRequest): Response | Promise<Response> }
   readonly sessions: Pick<SignInServices['sessions'], 'find'>

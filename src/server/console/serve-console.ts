@@ -46,8 +46,9 @@ export async function serveConsole(context: RequestContext, path: string): Promi
 }
 
 /** Every path that is not a file is the page, which routes it in the browser. */
-function servePage(context: RequestContext, { files }: EdgeConsole, path: string): void {
+async function servePage(context: RequestContext, services: EdgeConsole, path: string): Promise<void> {
   const { method } = context.request
+  const files = await services.files()
   const file = files.find(path) ?? (path.startsWith(ASSETS) ? undefined : files.page)
   if (method !== 'GET' && method !== 'HEAD') {
     sendRefusal(context, refuse('method_not_allowed', 'Pages are read with GET.'))

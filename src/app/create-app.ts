@@ -24,7 +24,6 @@ import { eraseDeleted, openContent, withMarks } from '../db/content/open-content
 import { createStoredResponses } from '../db/content/stored-responses.ts'
 import { NO_MARK } from '../db/meta.ts'
 import { type Database, knowsRequestOf, LedgerUnusable, openDatabase } from '../db/open-database.ts'
-import { PostgresUnusable } from '../db/postgres/install.ts'
 import type { PostgresDatabase } from '../db/postgres/open-database.ts'
 import type { Signal } from '../db/postgres/signals.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
@@ -35,7 +34,6 @@ import { createSeals } from '../gateway/seals.ts'
 import type { FindKeptFacts, KeptFacts } from '../ledger/core.ts'
 import { OUTAGE_GRACE_MS } from '../ledger/core.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
-import { openPostgresLedger } from '../ledger/postgres/open-ledger.ts'
 import { READ_BACK_PAUSE_MS } from '../ledger/recovery.ts'
 import { type Closing, createClosing } from '../lib/async.ts'
 import { createSteadyClock } from '../lib/clock.ts'
@@ -109,8 +107,7 @@ export async function openApp(options: AppOptions): Promise<AppOutcome> {
   } catch (error) {
     await giveUp()
     if (error instanceof DatabaseLocked) return { kind: 'locked' }
-    if (error instanceof LedgerUnusable || error instanceof PostgresUnusable)
-      return { kind: 'refused', message: error.message }
+    if (error instanceof LedgerUnusable) return { kind: 'refused', message: error.message }
     throw error
   }
 }
@@ -401,6 +398,7 @@ async function openNodeLedger(
   const { config, clock, log, metrics, database, purpose } = core
   // A command beside the server has no turns; the journal belongs to the server.
   const journal = purpose === 'command' ? undefined : await openNodeJournal(core, closing)
+  const { openPostgresLedger } = await import('../ledger/postgres/open-ledger.ts')
   const ledger = await openPostgresLedger({
     ...{
       pool: database.ledgerPool,

@@ -6,7 +6,6 @@ import { reconcilePayments } from '../admin/reconcile-payments.ts'
 import type { AdminServices } from '../admin/services.ts'
 import { sweepPeople } from '../admin/sessions.ts'
 import { failAbandoned } from '../db/content/response-rows.ts'
-import { sweepBodies } from '../db/postgres/bodies.ts'
 import type { VerifyReport } from '../ledger/ledger.ts'
 import type { Closing } from '../lib/async.ts'
 import { uniform } from '../lib/random-id.ts'
@@ -59,7 +58,7 @@ export function startJobs(services: Services, admin: AdminServices, closing: Clo
     )
     sweepAlways(BUILDS_SWEEP_INTERVAL_MS, 'functions of former builds', () => database.tidyBuilds())
     if (callSeals) sweepEvery(CALL_SEALS_SWEEP_INTERVAL_MS, 'reasoning before tool calls', () => callSeals.sweep())
-    sweepEvery(BODIES_SWEEP_INTERVAL_MS, 'days of contents', () => sweepBodies(database.content, clock.now()))
+    sweepEvery(BODIES_SWEEP_INTERVAL_MS, 'days of contents', () => database.sweepBodies(clock.now()))
     sweepEvery(SIGNALS_SWEEP_INTERVAL_MS, 'signals between nodes', () => database.forgetSignals())
   }
   sweepEvery(SWEEP_INTERVAL_MS, 'abandoned responses', () => {

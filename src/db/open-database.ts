@@ -22,9 +22,9 @@ interface DatabaseOptions extends Omit<SqliteOptions, 'synchronous'> {
   readonly ofEarlierLedger?: readonly string[]
 }
 
-/** The ledger's file cannot be used. The message tells the operator what to do. */
+/** The ledger's file, or its database, cannot be used. The message tells the operator what to do. */
 export class LedgerUnusable extends Error {
-  override readonly name = 'LedgerUnusable'
+  override readonly name: string = 'LedgerUnusable'
 }
 
 /** Opens the ledger and migrates it to the newest schema. A file that cannot be migrated is closed unchanged. */

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { LedgerUnusable } from '../open-database.ts'
 import { inTransaction, type PostgresConnections, type PostgresPool } from './pool.ts'
 import { CREATE_FUNCTIONS, ENTRIES, FUNCTIONS_SCHEMA, TABLE_CHANGES, TABLES_SCHEMA } from './schema.ts'
 
 /** The database cannot be used. The message tells the operator what to do. */
-export class PostgresUnusable extends Error {
+export class PostgresUnusable extends LedgerUnusable {
   override readonly name = 'PostgresUnusable'
 }
 

@@ -4,6 +4,7 @@ import { createStoreDialect } from '../kysely-dialect.ts'
 import { findLedgerId, MOVING, UNFINISHED_MOVE } from '../meta.ts'
 import type { SqlStore } from '../sql-store.ts'
 import type { LedgerDb, LedgerTables } from '../tables.ts'
+import { sweepBodies } from './bodies.ts'
 import { checkServer, installSchema, PostgresUnusable, tidyBuilds } from './install.ts'
 import type { PostgresConnections, PostgresPool } from './pool.ts'
 import { FUNCTIONS_SCHEMA, TABLES_SCHEMA } from './schema.ts'
@@ -42,6 +43,8 @@ export interface PostgresDatabase {
   /** True for one of all nodes an interval: that one does the job. */
   claimJob(name: string, intervalMs: number): Promise<boolean>
   forgetSignals(): Promise<void>
+  /** Carries on what outlives its day, and drops days that nothing is in any more. */
+  sweepBodies(now: number): Promise<void>
   /** Drops what only former builds needed. */
   tidyBuilds(): Promise<void>
   close(): Promise<void>
@@ -130,6 +133,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       },
       tidyBuilds: () => tidyBuilds(ledgerPool as PostgresPool),
       forgetSignals: () => forgetSignals(ledgerPool as PostgresPool),
+      sweepBodies: (now) => sweepBodies(content, now),
       close,
     }
   } catch (error) {

@@ -10,9 +10,12 @@ import { filesBelow } from './fingerprint.mjs'
  */
 export const BUNDLED = [
   ...['commander', 'hono', 'hono/router/trie-router', 'hono/utils/cookie', 'kysely', 'prom-client', 'yaml', 'zod'],
+  ...['undici/lib/dispatcher/pool.js', 'undici/lib/core/connect.js'],
 ]
 /** As the compiler writes them: each on one line. */
 const IMPORTS = /^import \{([^}\n]*)\} from '([^'.][^']*)'/gm
+/** Of CommonJS modules, whose `default` is what they export. */
+const LATE_IMPORTS = /\bimport\('([^'.][^']*)'\)/g
 const ENTRY = 'entry:'
 /** Instead of zod's messages in forty languages, of which we use English. */
 const NO_LANGUAGES = 'entry-without-languages'
@@ -21,7 +24,8 @@ const LICENCES = 'LICENSES.txt'
 const BUNDLES = 'packages'
 
 const isCompiled = (path) => path.endsWith('.js') && !/^(?:console|docs|packages)\//.test(path)
-const bundleOf = (specifier) => `${BUNDLES}/${specifier.replaceAll('/', '-')}.js`
+const entryOf = (specifier) => specifier.replace(/\.js$/, '').replaceAll('/', '-')
+const bundleOf = (specifier) => `${BUNDLES}/${entryOf(specifier)}.js`
 
 /** Bundles the packages into `dist` with their licences, and lets the compiled files import the bundles. */
 export async function bundlePackages(root) {
@@ -45,11 +49,16 @@ export async function bundlePackages(root) {
 /** What the compiled files import from each bundled package. */
 function importedNames(texts) {
   const names = new Map()
-  for (const [, imported, specifier] of texts.flatMap((text) => [...text.matchAll(IMPORTS)])) {
-    if (!BUNDLED.includes(specifier)) continue
-    const found = names.get(specifier) ?? new Set()
-    for (const name of imported.split(',')) found.add(name.split(' as ')[0].trim())
-    names.set(specifier, found)
+  const add = (specifier, imported) => {
+    if (BUNDLED.includes(specifier)) names.set(specifier, new Set([...(names.get(specifier) ?? []), ...imported]))
+  }
+  for (const text of texts) {
+    for (const [, imported, specifier] of text.matchAll(IMPORTS))
+      add(
+        specifier,
+        imported.split(',').map((name) => name.split(' as ')[0].trim()),
+      )
+    for (const [, specifier] of text.matchAll(LATE_IMPORTS)) add(specifier, ['default'])
   }
   return names
 }
@@ -58,7 +67,7 @@ async function bundle(root, names, folder) {
   // It comes with vite, and is there once the packages are installed.
   const { rolldown } = await import(pathToFileURL(join(root, 'node_modules/rolldown/dist/index.mjs')).href)
   const bundled = await rolldown({
-    input: Object.fromEntries([...names.keys()].map((each) => [each.replaceAll('/', '-'), `${ENTRY}${each}`])),
+    input: Object.fromEntries([...names.keys()].map((each) => [entryOf(each), `${ENTRY}${each}`])),
     cwd: root,
     platform: 'node',
     plugins: [
@@ -94,11 +103,15 @@ async function bundle(root, names, folder) {
   }
 }
 
-/** Static imports of bundled packages become imports of their bundles. */
-export const linkBundles = (code, path) =>
-  code.replace(IMPORTS, (whole, names, specifier) =>
-    BUNDLED.includes(specifier) ? `import {${names}} from '${relativeTo(path, bundleOf(specifier))}'` : whole,
-  )
+/** Imports of bundled packages become imports of their bundles. */
+export function linkBundles(code, path) {
+  const linked = (specifier) => `'${relativeTo(path, bundleOf(specifier))}'`
+  return code
+    .replace(IMPORTS, (whole, names, specifier) =>
+      BUNDLED.includes(specifier) ? `import {${names}} from ${linked(specifier)}` : whole,
+    )
+    .replace(LATE_IMPORTS, (whole, specifier) => (BUNDLED.includes(specifier) ? `import(${linked(specifier)})` : whole))
+}
 
 function relativeTo(path, target) {
   const relative = posix.relative(posix.dirname(path), target)

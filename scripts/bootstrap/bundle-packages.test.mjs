@@ -13,6 +13,9 @@ it('imports of bundled packages become imports of their bundles, and no others d
     `import { sql } from '../../packages/kysely.js';\nimport { TrieRouter } from '../../packages/hono-router-trie-router.js';\nimport { Pool } from 'pg';\nconst text = "from 'zod'";\n`,
   )
   expect(linkBundles(`import { z } from 'zod'\n`, 'main.js')).toBe(`import { z } from './packages/zod.js'\n`)
+  expect(linkBundles(`await import('undici/lib/core/connect.js'), import('pg')`, 'providers/pools.js')).toBe(
+    `await import('../packages/undici-lib-core-connect.js'), import('pg')`,
+  )
 })
 
 it('no built file loads a bundled package from elsewhere, and the bundles carry their licences', () => {

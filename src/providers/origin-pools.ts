@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import type { buildConnector, Pool } from 'undici'
 import type { Upstream } from '../catalog/catalog.ts'
 import { type ConnectorDeps, createGuardedConnector } from './address-guard.ts'
@@ -26,22 +25,23 @@ const IDLE_MS = { 'https:': 30_000, 'http:': 4000 } as const
 
 const HEAD_BYTES_MAX = 32 * 1024
 
-const require = createRequire(import.meta.url)
-
 /**
  * Its pools alone, and only if a provider is on the network. The whole library has a browser's `fetch` and sockets, which take
  * another tenth of a second and four megabytes.
  */
-const loadUndici = (): { Pool: typeof Pool; buildConnector: typeof buildConnector } => ({
-  Pool: require('undici/lib/dispatcher/pool.js'),
-  buildConnector: require('undici/lib/core/connect.js'),
-})
+async function loadUndici(): Promise<{ Pool: typeof Pool; buildConnector: typeof buildConnector }> {
+  const [pool, connect] = await Promise.all([
+    import('undici/lib/dispatcher/pool.js'),
+    import('undici/lib/core/connect.js'),
+  ])
+  return { Pool: pool.default, buildConnector: connect.default }
+}
 
 /** A pool belongs to one upstream as the configuration made it: another key or another certificate is another pool. */
 export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): OriginPools {
   const pools = new Map<Upstream, Pool | Promise<Pool>>()
   const create = async (upstream: Upstream): Promise<Pool> => {
-    const { Pool, buildConnector } = loadUndici()
+    const { Pool, buildConnector } = await loadUndici()
     const { origin, protocol } = new URL(upstream.baseUrl ?? '')
     const idleMs = protocol === 'https:' ? IDLE_MS['https:'] : IDLE_MS['http:']
     return new Pool(origin, {
@@ -69,7 +69,7 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
       return opening
     },
     async warmUp() {
-      loadUndici()
+      await loadUndici()
     },
     async connectionsOf(upstream) {
       const pool = await pools.get(upstream)

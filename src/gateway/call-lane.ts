@@ -214,6 +214,9 @@ interface JsonAnswer {
   readonly relayReply: NonNullable<AnswerConversion['relayReply']>
 }
 
+/** Larger than those of a request: the probabilities that a client may ask for are over a hundred values for each token. */
+const ANSWER_BOUNDS = { valuesMax: 2_000_000, namesMax: 1_000_000 }
+
 const NOTHING = Buffer.alloc(0)
 
 /** Reads and checks a JSON answer, and encodes it in the client's protocol. */
@@ -234,7 +237,7 @@ async function relayJson(
     return unusable('Connection error: the connection to the provider ended before its answer was complete.')
   }
   const bytes = skipComments(whole)
-  const scanned = scanJson(bytes, bounds)
+  const scanned = scanJson(bytes, { ...bounds, ...ANSWER_BOUNDS })
   const value = scanned.kind === 'scanned' ? tryParse(bytes.toString('utf8')) : undefined
   if (scanned.kind !== 'scanned' || value === undefined)
     return unusable('Server error: the provider answered with something that is not JSON.')

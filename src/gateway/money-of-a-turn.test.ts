@@ -140,7 +140,7 @@ async function moneyOfTurn(
     budget: createByteBudget(0),
     nowMicros: () => 0,
     now: () => 1,
-    bounds: { frameBytesMax: 1e6, bodyBytesMax: 1e6, depthMax: 64, valuesMax: 1e6 },
+    bounds: { frameBytesMax: 1e6, bodyBytesMax: 4e6, depthMax: 64, valuesMax: 1e6 },
   }
   const call = {
     requestId: 'req_1' as RequestId,
@@ -215,6 +215,24 @@ const replyWith = (prompt: number, completion: number, choices = 1) =>
 const overloadedAfterWork = answerWith(503, {
   error: { message: 'Overloaded' },
   usage: { prompt_tokens: 40, completion_tokens: 30, total_tokens: 70 },
+})
+
+it('reads a JSON answer with the probabilities of thousands of tokens', async () => {
+  const one = { token: 'a', logprob: -0.1, bytes: [97] }
+  const content = Array(2000).fill({ ...one, top_logprobs: Array(20).fill(one) })
+  const message = { role: 'assistant', content: 'a'.repeat(2000) }
+  const answer = answerWith(200, {
+    choices: [{ index: 0, message, logprobs: { content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 5, completion_tokens: 20, total_tokens: 25 },
+  })
+  const turn = turnOf({
+    model: 'small',
+    logprobs: true,
+    top_logprobs: 20,
+    messages: [{ role: 'user', content: 'Hello' }],
+  })
+  const { done, endings } = await moneyOfTurn({ turn }, [answer])
+  expect([done, endings[0]?.outcome]).toEqual([['settle', 'detach'], 'completed'])
 })
 
 it('releases the hold when the response cannot be stored, without a provider call', async () => {

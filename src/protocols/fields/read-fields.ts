@@ -3,7 +3,7 @@ import { BASE_VALUES, PRICED_FIELDS, PRICED_VALUE, type PricedField, type Priced
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import type { Demand, InputSize, JsonMember, RequestBody, TurnRequest } from '../../model/turn.ts'
 import { memberBytes, tryParse } from '../json/bytes.ts'
-import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
+import { INNER_BOUNDS, OUTER_MEMBERS_MAX, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
 import type { DialectTraits, RelayTarget } from '../shared/lane-target.ts'
 import { checkNames, checkValue, isAbsent, type ValueCheck, wrongType } from './check-value.ts'
@@ -81,7 +81,7 @@ function checkInner(
   rules: Readonly<Record<string, ValueCheck | 'standard-only'>>,
 ): Problem | undefined {
   const bytes = memberBytes(body, outer)
-  const scanned = bytes && scanJson(bytes, INNER_BOUNDS)
+  const scanned = bytes && scanJson(bytes, { ...INNER_BOUNDS, membersMax: OUTER_MEMBERS_MAX })
   if (scanned?.kind === 'too-many-values') {
     return problem('invalid_value', `\`${outer}\` has more members than any request needs.`, { param: outer })
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { scanInPieces, scanJson } from './scan-json.ts'
+import { scanInPieces, scanJson, spliceElement } from './scan-json.ts'
 
 const bounds = { depthMax: 64, valuesMax: 1_000_000 }
 const scanText = (text: string, limits = bounds) => scanJson(Buffer.from(text), limits)
@@ -49,6 +49,17 @@ describe('scanJson', () => {
     expect(scanText(text)).toMatchObject({ texts: [], hasCacheMarks: false })
     expect(scanText('{"a":{"cache_control":1}}')).toMatchObject({ texts: [], hasCacheMarks: true })
     expect(scanText('{"a":{"b":"cache_control"}}')).toMatchObject({ hasCacheMarks: false })
+  })
+
+  it('bounds names and outer members as it is told, and no part of what was bounded before', () => {
+    const message = JSON.stringify(Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, 1])))
+    expect(scanText(message).kind).toBe('too-many-values')
+    expect(scanJson(Buffer.from(message), { ...bounds, membersMax: 10_000 }).kind).toBe('scanned')
+    expect(scanJson(Buffer.from(message), { ...bounds, membersMax: 10_000, namesMax: 4999 }).kind).toBe(
+      'too-many-values',
+    )
+    const cut = spliceElement(Buffer.from(message), new Map([['k0', null]]))
+    expect(Object.keys(JSON.parse(cut.toString()))).toHaveLength(4999)
   })
 
   it('works per byte, not per byte squared, on the strings that make it look back', () => {

@@ -5,6 +5,10 @@ import { skipString, skipValidString, spliceMembers } from './bytes.ts'
 export interface JsonBounds {
   readonly depthMax: number
   readonly valuesMax: number
+  /** `NAMES_MAX` where it is not said. */
+  readonly namesMax?: number
+  /** Of the outermost object: `OUTER_MEMBERS_MAX` where it is not said. */
+  readonly membersMax?: number
 }
 
 export type JsonScan =
@@ -29,7 +33,7 @@ export type JsonScan =
   | { readonly kind: 'broken'; readonly offset: number }
 
 /** Real requests have some dozen fields; recording a million would cost more than the bound on values saves. */
-const OUTER_MEMBERS_MAX = 4096
+export const OUTER_MEMBERS_MAX = 4096
 /** Objects of a million different names keep JSON.parse busy for a second; a hundred thousand cost about a tenth. */
 const NAMES_MAX = 100_000
 
@@ -154,7 +158,7 @@ const beginScan = (findsTexts = false): PausedScan => ({
 
 /** Scans until the result is known, or `pauseAt` is reached. A result uses up the state. */
 function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state = beginScan()): JsonScan | PausedScan {
-  const { depthMax, valuesMax } = bounds
+  const { depthMax, valuesMax, namesMax = NAMES_MAX, membersMax = OUTER_MEMBERS_MAX } = bounds
   const end = bytes.length
   const pieceEnd = Math.min(end, pauseAt)
   const { members, closers, starts, large } = state
@@ -180,7 +184,7 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
         if (stringEnd < 0) return { kind: 'broken', offset: end }
         state.awaitsText = false
         if (awaitsName) {
-          if (++names > NAMES_MAX) return { kind: 'too-many-values' }
+          if (++names > namesMax) return { kind: 'too-many-values' }
           valueBytes += NAME_BYTES
           if (depth === 1) state.name = { start: offset, end: stringEnd }
           else if (TELLING_LENGTHS[stringEnd - offset] === 1) noteInnerName(bytes, state, offset, stringEnd)
@@ -216,7 +220,7 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state =
         break
       case COMMA:
         awaitsName = closers[depth] === CLOSE_BRACE
-        if (members.length > OUTER_MEMBERS_MAX) return { kind: 'too-many-values' }
+        if (members.length > membersMax) return { kind: 'too-many-values' }
         offset += 1
         break
       default: {
@@ -286,7 +290,12 @@ function skipSpace(bytes: Buffer, start: number, end: number): number {
 }
 
 /** For a part of a body that was bounded as a whole. */
-export const INNER_BOUNDS: JsonBounds = { depthMax: 100_000, valuesMax: Number.MAX_SAFE_INTEGER }
+export const INNER_BOUNDS: JsonBounds = {
+  depthMax: 100_000,
+  valuesMax: Number.MAX_SAFE_INTEGER,
+  namesMax: Number.MAX_SAFE_INTEGER,
+  membersMax: Number.MAX_SAFE_INTEGER,
+}
 
 /** The longest text that is parsed or written without a pause: a few milliseconds of the slowest text. */
 export const PIECE_BYTES = 1024 * 1024

@@ -317,7 +317,8 @@ function withoutMarks(bytes: Buffer): Buffer {
       pieces.push(bytes.subarray(from, mark.start))
       from = mark.end
     }
-    name = bytes.indexOf(MARK, name + MARK.length)
+    // A mark inside the value of another one went with it.
+    name = bytes.indexOf(MARK, mark?.end ?? name + MARK.length)
   }
   return Buffer.concat([...pieces, bytes.subarray(from)])
 }

@@ -123,6 +123,7 @@ describe('a conversation', () => {
     ', "cache_control": {"type": "ephemeral"}',
     ',"cache_control":{"type":"ephemeral","ttl":"1h"}',
     ',\n  "cache_control" : { "type" : "ephemeral" }',
+    ',"cache_control":{"type":"ephemeral","more":[1,{"a":2,"cache_control":{"type":"ephemeral"}}]}',
   ])('is not broken by a mark that its client writes as %j', (mark) => {
     const sent = (text: string, written: string) =>
       Buffer.from(

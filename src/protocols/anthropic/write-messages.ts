@@ -17,8 +17,8 @@ import { opaqueForLane } from '../seals/call-seals.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
 import { ABORTED, clientName, type NamedApart, USER_BEGINS, USER_GOES_ON } from '../shared/texts.ts'
 import {
-  argumentsObject,
   type CallIds,
+  createArgumentsReader,
   mapCallIds,
   type PairedResults,
   pairResults,
@@ -70,6 +70,7 @@ class MessageWriter {
   readonly #lane: MessagesLane
   readonly #results: PairedResults
   readonly #ids: CallIds = mapCallIds(FOREIGN)
+  readonly #readArguments = createArgumentsReader()
   /** There was an item that is not a system message. */
   #hasBegun = false
   #assistant: AssistantTurn | undefined
@@ -140,7 +141,7 @@ class MessageWriter {
     const call = { item, id: known?.id ?? this.#ids.take(item.callId), at: known?.at ?? blocks.length }
     calls.set(item.callId, call)
     const name = this.#names.upstreamName(item)
-    blocks[call.at] = { type: 'tool_use', id: call.id, name, input: argumentsObject(item) }
+    blocks[call.at] = { type: 'tool_use', id: call.id, name, input: this.#readArguments(item) }
   }
 
   /** Writes the text and calls of the assistant, and behind them the results of its calls. */

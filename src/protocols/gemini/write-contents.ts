@@ -23,8 +23,8 @@ import {
   USER_GOES_ON,
 } from '../shared/texts.ts'
 import {
-  argumentsObject,
   type CallIds,
+  createArgumentsReader,
   mapCallIds,
   type PairedResults,
   pairResults,
@@ -73,6 +73,7 @@ class ContentWriter {
   readonly #lane: LaneTarget<GeminiDialect>
   readonly #results: PairedResults
   readonly #ids: CallIds = mapCallIds(FOREIGN_ID)
+  readonly #readArguments = createArgumentsReader()
   /** The text and calls of the model until another role follows. */
   #turn: ModelTurn | undefined
 
@@ -210,7 +211,7 @@ class ContentWriter {
       if (!isCall(part)) return part
       const signature = part.signature ?? (part === signed[0] && traits.signedCalls ? FOREIGN_CALL : undefined)
       return {
-        functionCall: { ...heads.get(part.call), args: argumentsObject(part.call) },
+        functionCall: { ...heads.get(part.call), args: this.#readArguments(part.call) },
         ...(signature === undefined ? {} : { thoughtSignature: signature }),
       }
     })

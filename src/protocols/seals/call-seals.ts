@@ -28,7 +28,8 @@ export function keepSeals(reader: EventReader, keep: CallSeals['keep']): EventRe
       waiting.push({ opaque: event.opaque, textBetween: false })
     } else if (event.type === 'text-delta' || event.type === 'refusal-delta') {
       // Those before earlier text have the mark already.
-      if (waiting.at(-1)?.textBetween === false) waiting = waiting.map(({ opaque }) => ({ opaque, textBetween: true }))
+      for (let at = waiting.length - 1; waiting[at]?.textBetween === false; at--)
+        waiting[at] = { opaque: waiting[at]!.opaque, textBetween: true }
     } else if (event.type === 'tool-call-start') {
       if (waiting.length > 0) keep(event.callId, waiting)
       waiting = []

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import type { ToolDefinition, ToolName } from '../../model/conversation.ts'
-import { createToolNames, toolNameOf } from './tool-names.ts'
+import { createArgumentsReader, createToolNames, toolNameOf } from './tool-names.ts'
 
 const tool = (name: string, namespace?: string, type: 'function' | 'custom' = 'function') =>
   ({ type, name, namespace, description: undefined }) as ToolDefinition
@@ -84,4 +84,16 @@ it('every name is valid, unique, and the same the next time, whatever the tools 
   }
   console.log(`tool names: seed ${seed}, 300 requests, ${changed} names changed`)
   expect(changed).toBeGreaterThan(500)
+})
+
+it('the arguments of past calls are bounded together, and beyond that go as they are', () => {
+  const values = (count: number) => `{"a":[${'{},'.repeat(count - 1)}{}]}`
+  const read = (text: string, with_ = createArgumentsReader()) => Object.keys(with_({ tool: 'function', text }))
+  expect(read(values(100_000))).toEqual(['a'])
+  expect(read(values(300_000))).toEqual(['_raw'])
+  const readMore = createArgumentsReader()
+  const kinds = Array.from({ length: 40 }, () => read(values(10_000), readMore)[0])
+  expect(kinds.indexOf('_raw')).toBeGreaterThan(15)
+  expect(new Set(kinds.slice(kinds.indexOf('_raw')))).toEqual(new Set(['_raw']))
+  expect(read('{"b":1}', readMore)).toEqual(['b'])
 })

@@ -163,21 +163,32 @@ const hashedId = (text: string): string =>
   `call_${createHash('sha256').update(text).digest('hex').slice(0, CALL_ID_HASH_LENGTH)}`
 
 /**
- * The arguments of a past call, their numbers marked, for a server that takes only an object. Anything else goes as `_raw`,
+ * Reads the arguments of past calls, their numbers marked, for a server that takes only an object. Anything else goes as `_raw`,
  * because refusing it would end the conversation; the input of a custom tool is put where `protocols/tools/custom-tools.ts` has it.
+ * The values of all calls of a request are bounded together, because they were one string each when the request was.
  */
-export function argumentsObject({ tool, text }: Pick<CallItem, 'tool' | 'text'>): Fields {
-  if (tool === 'custom') return { input: text }
-  if (text.trim() === '') return {}
-  const json = Buffer.from(text)
-  const value = canBeWritten(json) ? tryParse(markNumbers(json).toString('utf8')) : undefined
-  return isObject(value) ? value : { _raw: text }
+export function createArgumentsReader(): (call: Pick<CallItem, 'tool' | 'text'>) => Fields {
+  let bytesLeft = VALUE_BYTES_MAX
+  const parse = (json: Buffer): unknown => {
+    const scanned = scanJson(json, { depthMax: DEPTH_MAX, valuesMax: Math.ceil(bytesLeft / VALUE_BYTES_MIN) })
+    if (scanned.kind !== 'scanned' || scanned.valueBytes > bytesLeft) return undefined
+    bytesLeft -= scanned.valueBytes
+    return tryParse(markNumbers(json).toString('utf8'))
+  }
+  return ({ tool, text }) => {
+    if (tool === 'custom') return { input: text }
+    if (text.trim() === '') return {}
+    const value = parse(Buffer.from(text))
+    return isObject(value) ? value : { _raw: text }
+  }
 }
 
 /** Deeper than any real arguments, and shallow enough for a recursive writer. */
-const BOUNDS = { depthMax: 500, valuesMax: 10_000_000 }
-
-const canBeWritten = (json: Buffer): boolean => scanJson(json, BOUNDS).kind === 'scanned'
+const DEPTH_MAX = 500
+/** Of parsed values: those of an agent's longest conversations come to a tenth. */
+const VALUE_BYTES_MAX = 16 * 1024 * 1024
+/** A scalar: no value takes less. */
+const VALUE_BYTES_MIN = 16
 
 /** The tool whose input is the answer, on a lane that enforces a schema only on the input of a tool. */
 export const answerToolFor = (

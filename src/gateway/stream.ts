@@ -97,15 +97,16 @@ export async function relayStream(
         stream.progressAt = now
       }
       ready.push(...pieces)
-      if (hasContent && attempt.firstContentAt === undefined) {
+      const isUnsent = attempt.firstContentAt === undefined
+      if (isUnsent) for (const { length } of pieces) unsentBytes += length
+      const isTooLong = unsentBytes > UNSENT_FRAMES_MAX * bounds.frameBytesMax
+      // A call is held back as long as another lane may answer instead, unless it becomes longer than that is worth.
+      if (isUnsent && (hasContent || (isTooLong && state.calls > 0))) {
         const problem = await untilReleased(turn)
         if (problem) return { kind: 'withheld', problem }
         onFirstContent(services, turn, attempt)
       }
-      if (attempt.firstContentAt === undefined) {
-        // A call that is held back is bounded as an answer that is sent.
-        if (state.calls === 0) for (const { length } of pieces) unsentBytes += length
-      } else if (ready.length > 0) {
+      if (attempt.firstContentAt !== undefined && ready.length > 0) {
         if (!markStreamed(turn, state)) {
           cancellation.abort('ledger-gone')
           return stoppedStream(stream, 'ledger-gone')
@@ -119,7 +120,7 @@ export async function relayStream(
         }
       }
       if (failure) return resultOfFailure(stream, failure, ready)
-      if (unsentBytes > UNSENT_FRAMES_MAX * bounds.frameBytesMax)
+      if (isTooLong && attempt.firstContentAt === undefined)
         return failedLane(overloadedFault('Server error: the provider sent too much before its first content.'))
       if (isComplete(stream)) cancellation.answerIsComplete = true
       if (isOver) break

@@ -166,3 +166,9 @@ it('an answer that was cut may have cut its last call, and no other', () => {
   expect(read('{"a', '{"a":1}')).toBe('the arguments of a tool call are not JSON')
   expect(read('{"a', '{"input":"whole"}')).toBe('the arguments of a tool call are not JSON')
 })
+
+it('nothing comes of a frame whose call is broken, so that another lane may answer', () => {
+  const over: TurnEvent = { type: 'turn-end', reason: 'tool-calls' }
+  const reader = restoreTools(readerOf([[start(0, 'look'), delta(0, '{"a":NaN}'), end(0), over]]), NAMES)
+  expect([reader.read(FRAME), reader.state.invalid]).toEqual([[], 'the arguments of a tool call are not JSON'])
+})

@@ -60,7 +60,8 @@ class RestoringReader implements EventReader {
       else if (event.type === 'turn-end') this.#isTruncated = event.reason !== 'stop' && event.reason !== 'tool-calls'
     }
     for (const event of received) if (!this.#hasFailed) this.#restore(event, events)
-    return events
+    // Nothing of a frame whose arguments are broken: another lane may answer instead.
+    return this.#hasFailed ? [] : events
   }
 
   #restore(event: TurnEvent, events: TurnEvent[]): void {

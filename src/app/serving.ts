@@ -184,6 +184,7 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
       onFailure: (error) => services.log.error({ error }, 'a running response could not be looked at'),
     }),
     live: new Map(),
+    waiting: new Map(),
     sticky: createStickyLanes({ nowMicros }),
     estimators: createLaneEstimators(),
     seenPrefixes: createSeenPrefixes({ nowMicros }),

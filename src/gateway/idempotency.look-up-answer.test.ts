@@ -36,7 +36,17 @@ async function openScene(over: { gateOpen?: boolean; durable?: 'lost'; answer?: 
   } as unknown as IdempotencyServices['answers']
   const limits = { key: {}, account: {}, accountModel: {}, model: {} }
   const responses = { sent: async () => undefined }
-  const deps = { ledger, answers, responses, digests, limits, keptMs: 1, budget: scene.budget, live: new Map() }
+  const deps = {
+    ledger,
+    answers,
+    responses,
+    digests,
+    limits,
+    keptMs: 1,
+    budget: scene.budget,
+    live: new Map(),
+    waiting: new Map(),
+  }
   const call = { caller, method: 'POST', path: '/v1/chat/completions', attaches: false, isGone: () => false }
   return { scene, found: await lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY }) }
 }
@@ -74,7 +84,8 @@ it('counts nothing while it has too many readers, and one request for a reader',
     },
     lookUpClaim: async () => ({ claim, at: 0, durable: Promise.resolve('durable'), release() {} }),
   } as unknown as Ledger
-  const look = async (answer: { leave(): void } | undefined) => {
+  const waiting = new Map<number, number>()
+  const look = async (answer: { leave(): void } | undefined, leaves = answer === undefined) => {
     const scope = digests.scopeOf({
       key: caller.key,
       method: 'POST',
@@ -83,14 +94,19 @@ it('counts nothing while it has too many readers, and one request for a reader',
     })
     const live = new Map([[scope, { follow: () => answer }]]) as unknown as IdempotencyServices['live']
     const limits = { key: {}, account: {}, accountModel: {}, model: {} }
-    const deps = { ledger, digests, limits, live, keptMs: 1 } as unknown as IdempotencyServices
+    const deps = { ledger, digests, limits, live, waiting, keptMs: 1 } as unknown as IdempotencyServices
     let isGone = false
     const call = { caller, method: 'POST', path: '/v1/chat/completions', attaches: true, isGone: () => isGone }
-    if (answer === undefined) isGone = true
+    if (leaves) isGone = true
     return lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY })
   }
   expect(await look(undefined)).toMatchObject({ kind: 'refused', problem: { code: 'idempotency_in_progress' } })
-  expect(counted).toBe(0)
+  expect([counted, waiting.size]).toEqual([0, 0])
+  // As many as may wait do so already.
+  waiting.set(caller.account, 16)
+  expect(await look(undefined, false)).toMatchObject({ problem: { code: 'idempotency_in_progress' } })
+  expect([counted, waiting.get(caller.account)]).toEqual([0, 16])
+  waiting.clear()
   const found = await look({ leave: () => left++ })
   expect(found.kind).toBe('live')
   found.release()

@@ -8,7 +8,7 @@ import type { ByteBudget } from '../lib/bytes.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
-import type { AccountId, KeyRow, RequestId } from '../model/ids.ts'
+import type { AccountId, AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import { CONTENT_TYPES, type Follower, type LiveAnswers } from './keep-answer.ts'
 import { claimProblem, ledgerUnavailable, notReplayableProblem, rateLimitProblem } from './refusals.ts'
@@ -28,6 +28,8 @@ export interface KeyedCall {
 
 export interface IdempotencyServices {
   readonly live: LiveAnswers
+  /** How many requests of each account wait for the first one with their key. */
+  readonly waiting: Map<AccountRow, number>
   readonly ledger: Ledger
   readonly answers: Pick<KeptAnswers, 'find'>
   readonly responses: Pick<StoredResponses, 'sent'>
@@ -70,16 +72,40 @@ export type LookedUpAnswer =
 /** The wait of a client that attaches to an answer of another node, or to JSON: most clients and proxies give up after a minute. */
 const LOOKS_MAX = 110
 const LOOK_AGAIN_MS = 500
+/** Each holds a slot of the server and its body, which no limit on concurrency counts. */
+const WAITING_MAX = 16
 
 /** Before the body is parsed: whether this request is the first with its key, or what became of the first. */
 export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCall): Promise<LookedUpAnswer> {
   const fingerprint = await services.digests.fingerprintOf(call.body)
+  const found = await lookUpOnce(services, call, { fingerprint, counted: undefined })
+  if (!call.attaches || !isStillRunning(found)) return found
+  const { waiting } = services
+  const { account } = call.caller
+  const others = waiting.get(account) ?? 0
+  if (others >= WAITING_MAX) return found
+  waiting.set(account, others + 1)
+  try {
+    return await waitForFirst(services, call, { fingerprint, found })
+  } finally {
+    const left = waiting.get(account)! - 1
+    if (left > 0) waiting.set(account, left)
+    else waiting.delete(account)
+  }
+}
+
+const isStillRunning = (found: LookedUpAnswer): boolean =>
+  found.kind === 'refused' && found.problem.code === 'idempotency_in_progress'
+
+async function waitForFirst(
+  services: IdempotencyServices,
+  call: KeyedCall,
+  { fingerprint, found: first }: { readonly fingerprint: string; readonly found: LookedUpAnswer },
+): Promise<LookedUpAnswer> {
   const { ledger, limits } = services
+  let found = first
   let counted: TakenRequest | undefined
-  for (let looks = 1; ; looks++) {
-    const found = await lookUpOnce(services, call, { fingerprint, counted })
-    const isRunning = found.kind === 'refused' && found.problem.code === 'idempotency_in_progress'
-    if (!isRunning || !call.attaches || looks === LOOKS_MAX || call.isGone()) return found
+  for (let looks = 1; looks < LOOKS_MAX && isStillRunning(found) && !call.isGone(); looks++) {
     found.release()
     // It waits in a slot of the server, so it counts as one request however it ends.
     counted ??= await ledger.takeRequest(limitsOfCaller(limits, call.caller).all)
@@ -88,7 +114,9 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
       return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release() {} }
     }
     await sleep(LOOK_AGAIN_MS)
+    found = await lookUpOnce(services, call, { fingerprint, counted })
   }
+  return found
 }
 
 async function lookUpOnce(
@@ -101,7 +129,9 @@ async function lookUpOnce(
   // Nothing may wait between this check and the lookup: the ledger could be read back meanwhile.
   if (!ledger.gate.open) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
   const { method, path, idempotencyKey } = call
-  const scope = digests.scopeOf({ key: caller.key, method, path, idempotencyKey })
+  // All jobs of a rule have one key, and are not to be trusted with each other's answers.
+  const key = caller.job === undefined ? caller.key : `${caller.key} ${caller.job.run}`
+  const scope = digests.scopeOf({ key, method, path, idempotencyKey })
   const { claim, at, durable, release } = await ledger.lookUpClaim(scope)
   if (claim === undefined) {
     return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + keptMs }, release }

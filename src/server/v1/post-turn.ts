@@ -51,10 +51,7 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     return refuseBeforeAdmission(context, caller, runRequired())
   // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named === undefined ? await edge.gateway.earlyRefusal(edge.gateway.services, caller) : undefined
-  if (early) {
-    edge.metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
-    return refuseBeforeAdmission(context, caller, early)
-  }
+  if (early) return refuseEarly(context, caller, early)
   const acquired = edge.limiter.acquire(context)
   const entry = acquired instanceof Promise ? await acquired : acquired
   if (entry.kind === 'refused') return refuseBeforeAdmission(context, caller, entry.problem)
@@ -83,6 +80,12 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
 function refuseBeforeAdmission(context: RequestContext, caller: Caller, problem: Problem, headers?: Headers): void {
   sendProblem(context, problem, headers)
   context.edge.refusedTurns.note(caller, problem.code)
+}
+
+/** A turn that the metrics count too, because nothing else does: its model is not known yet. */
+function refuseEarly(context: RequestContext, caller: Caller, problem: Problem): void {
+  context.edge.metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
+  refuseBeforeAdmission(context, caller, problem)
 }
 
 /** The client disconnected. It may have closed only its half, behind a cut-off body, so this closes the other half. */
@@ -117,8 +120,11 @@ async function serveIdempotent(context: RequestContext, sent: SentBytes, idempot
   const call = { caller, method, path, idempotencyKey, body: received.bytes, attaches: attach === 'true', isGone }
   const found = await edge.gateway.lookUpAnswer(edge.gateway.services, call)
   try {
-    // Admission checks the caller of a first request again.
-    if (found.kind === 'first') return await serve(context, sent, found.claim)
+    if (found.kind === 'first') {
+      const early = await edge.gateway.earlyRefusal(edge.gateway.services, caller)
+      // Admission checks the caller again.
+      return early ? refuseEarly(context, caller, early) : await serve(context, sent, found.claim)
+    }
     const again = await edge.callers.findAgain(caller)
     if (again.kind === 'refused') return refuseBeforeAdmission(context, caller, callerProblem(again.reason))
     const { networks } = again.caller

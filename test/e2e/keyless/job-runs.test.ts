@@ -192,6 +192,15 @@ keyless:
     await server().operate('keys.change', { key: keyId, run: null })
   })
 
+  it('has idempotency keys of its own, beside other jobs of its rule', async () => {
+    const [one, other] = [await keyOf({ run_id: '61' }), await keyOf({ run_id: '62' })]
+    const headers = { 'idempotency-key': 'release-notes-1.2' }
+    const first = await ask(one, headers)
+    const second = await ask(other, headers, 12)
+    expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([200, 200, null])
+    expect((await ask(one, headers)).headers.get('idempotency-replayed')).toBe('true')
+  })
+
   it('accepts no key that was changed, or made for a run that has another meaning now', async () => {
     const { key } = await keyOf({ run_id: '9' })
     const { db, files } = server().app.operations

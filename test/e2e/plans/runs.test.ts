@@ -60,6 +60,16 @@ describe('x-millrace-run', () => {
     expect((await account.wallet()).balance).toBe(nanoOf('9.945'))
   })
 
+  it('is not begun by a wallet without money, with an idempotency key or without', async () => {
+    const account = await openAccount(server(), { credit: '0' })
+    for (const more of [{}, { 'idempotency-key': 'k' }]) {
+      const headers = { 'x-millrace-run': 'empty; max=1', ...more }
+      const answer = await chat(server(), account, { model: 'paid', messages: hello() }, { headers })
+      expectProblem(answer, 'insufficient_balance')
+    }
+    expect((await get(server(), account, '/runs/empty')).status).toBe(404)
+  })
+
   it('counts requests and tokens', async () => {
     const account = await openAccount(server())
     for (let request = 0; request < 2; request++)

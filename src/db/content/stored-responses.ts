@@ -226,7 +226,8 @@ function writeResponses(services: ResponseServices) {
       ),
     /** Writes the final state with its items; for a JSON answer also the row. False on failure. Never rejects. */
     async finish(response: EndedResponse): Promise<boolean> {
-      if (response.input.length + response.output.length > RESPONSE_ITEMS_MAX) return false
+      // Apart, so that no answer is too long because of its request.
+      if (response.input.length > RESPONSE_ITEMS_MAX || response.output.length > RESPONSE_ITEMS_MAX) return false
       const { account, object, input, output, events } = response
       const bytes = lengthOf([object, ...input, ...output]) + (events?.length ?? 0)
       return keep(account, bytes, (key) => prepareFinish(file, key, response))

@@ -73,6 +73,19 @@ describe.each(FAR_MODELS)('a running response over %s', (model) => {
     expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
   })
 
+  if (model === 'over-native')
+    it('is charged in the background where its request has as many items as are stored', async () => {
+      const { server, description } = setup()
+      const account = await openAccount(server)
+      const items = [{ kind: 'reasoning', summary: ['think'] } as const, ...(HELLO.items ?? [])]
+      description(emitsAnswer({ items }))
+      const input = Array.from({ length: 4999 }, (_, at) => ({ role: 'user', content: `${at}` }))
+      const { json } = await respond(server, account, { model, background: true, input })
+      const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+      expect(receipt).toMatchObject({ state: 'settled', outcome: 'completed' })
+      expect(await statusOf(account, json.id)).toBe('completed')
+    })
+
   // It waits for the sweep, to which all providers are the same.
   if (model === FAR_MODELS[0])
     it('has failed when its request is over but its end could not be written, and not while it runs', async () => {

@@ -15,7 +15,7 @@ import { createRuns } from '../gateway/runs.ts'
 import { type CallSealMemory, createCacheSalts, createCallSealMemory, shareCallSeals } from '../gateway/seals.ts'
 import { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { Closing } from '../lib/async.ts'
-import { createByteBudget } from '../lib/bytes.ts'
+import { createSharedByteBudget } from '../lib/bytes.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import { uniform } from '../lib/random-id.ts'
 import type { RateLimit } from '../lib/rate-limit.ts'
@@ -169,7 +169,7 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
   const { now, nowMicros } = clock
   const { frameBytesMax, bodyBytesMax, jsonDepthMax: depthMax, jsonValuesMax: valuesMax } = config.bounds
   const founding = services.keyring.founding.secret
-  const budget = createByteBudget(KEPT_MEMORY_BYTES)
+  const budget = createSharedByteBudget(KEPT_MEMORY_BYTES)
   const { catalog, limits, chosenCap, hostedTools } = rules.current
   const shared = {
     ...{ catalog, limits, chosenCap, hostedTools },

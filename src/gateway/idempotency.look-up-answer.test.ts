@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { KeptAnswer } from '../db/content/kept-answers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Claim } from '../ledger/state/state.ts'
-import { createByteBudget } from '../lib/bytes.ts'
+import { createSharedByteBudget } from '../lib/bytes.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import { createRequestDigests, type IdempotencyServices, lookUpAnswer } from './idempotency.ts'
@@ -13,7 +13,7 @@ const caller = { key: 1 as KeyRow, account: 2 as AccountRow, limits: {} } as Cal
 
 /** A key whose first request has ended and was kept, as far as memory knows. */
 async function openScene(over: { gateOpen?: boolean; durable?: 'lost'; answer?: KeptAnswer | Error }) {
-  const scene = { left: 0, asked: 0, budget: createByteBudget(1000) }
+  const scene = { left: 0, asked: 0, budget: createSharedByteBudget(2000) }
   const claim = { requestId: 'req_1' as RequestId, state: 'kept', fingerprint: await digests.fingerprintOf(BODY) }
   const ledger = {
     gate: { open: over.gateOpen ?? true },
@@ -68,7 +68,7 @@ it.each([
   expect(found).toMatchObject({ kind: 'refused', problem: { code } })
   if ('answer' in over && over.answer instanceof Error) expect(found).toMatchObject({ error: over.answer })
   found.release()
-  expect([scene.asked, scene.left, scene.budget.taken]).toEqual([asked, asked, 0])
+  expect([scene.asked, scene.left, scene.budget.of(caller.account).taken]).toEqual([asked, asked, 0])
 })
 
 it('counts nothing while it has too many readers, and one request for a reader', async () => {
@@ -116,7 +116,7 @@ it('counts nothing while it has too many readers, and one request for a reader',
 it('takes memory for as long as it is being given', async () => {
   const { found, scene } = await openScene({ answer: kept(900, BODY) })
   expect(found).toMatchObject({ kind: 'kept', original: 'req_1', status: 200, body: BODY })
-  expect(scene.budget.taken).toBe(900)
+  expect(scene.budget.of(caller.account).taken).toBe(900)
   found.release()
-  expect([scene.left, scene.budget.taken]).toEqual([1, 0])
+  expect([scene.left, scene.budget.of(caller.account).taken]).toEqual([1, 0])
 })

@@ -4,7 +4,7 @@ import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { Ledger, TakenRequest } from '../ledger/ledger.ts'
 import type { ClaimRequest } from '../ledger/state/turns.ts'
-import type { ByteBudget } from '../lib/bytes.ts'
+import type { SharedByteBudget } from '../lib/bytes.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
@@ -37,7 +37,7 @@ export interface IdempotencyServices {
   readonly limits: ConfiguredLimits
   readonly keptMs: number
   /** The memory of recordings and of answers that are sent again. */
-  readonly budget: ByteBudget
+  readonly budget: SharedByteBudget
 }
 
 /** The caller calls `release` once, when the request is over. */
@@ -124,7 +124,7 @@ async function lookUpOnce(
   call: KeyedCall,
   { fingerprint, counted: before }: { readonly fingerprint: string; readonly counted: TakenRequest | undefined },
 ): Promise<LookedUpAnswer> {
-  const { digests, ledger, limits, keptMs, budget, live } = services
+  const { digests, ledger, limits, keptMs, live } = services
   const { caller } = call
   // Nothing may wait between this check and the lookup: the ledger could be read back meanwhile.
   if (!ledger.gate.open) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
@@ -158,6 +158,7 @@ async function lookUpOnce(
     return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release: leave }
   const { requestId } = claim
   if (answer !== undefined) return { kind: 'live', original: requestId, answer, headers, release: leave }
+  const budget = services.budget.of(caller.account)
   let taken = 0
   const releaseAll = () => {
     budget.give(taken)

@@ -3,7 +3,7 @@ import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import { SHOWS_SEALS } from '../db/content/read-responses.ts'
 import type { ResponseStatus } from '../db/content/response-rows.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
-import type { ByteBudget } from '../lib/bytes.ts'
+import type { ByteBudget, SharedByteBudget } from '../lib/bytes.ts'
 import { type Ending, type TurnOutcome, writeEnding } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
@@ -11,7 +11,11 @@ import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 import type { RunningResponses, Watch } from './running-responses.ts'
 import type { Sink, SinkPhase, TurnEncoder, TurnInput } from './turn-input.ts'
 
-export interface KeepServices extends RecordingBounds, StoreServices {
+export interface KeepServices extends StoreServices {
+  /** The most of one answer that is recorded. */
+  readonly answerBytesMax: number
+  /** The memory of all recordings, and of answers that are sent again. */
+  readonly budget: SharedByteBudget
   readonly answers: Pick<KeptAnswers, 'keep' | 'forget'>
   readonly live: LiveAnswers
 }
@@ -55,7 +59,8 @@ export class AnswerKeeper {
     const { request, claim } = turn
     const input = request.protocol === 'responses' ? request.storedInput : undefined
     const isRecorded = claim !== undefined || request.delivery === 'stream'
-    const recording = isRecorded ? createRecording(services) : undefined
+    const budget = services.budget.of(turn.caller.account)
+    const recording = isRecorded ? createRecording({ answerBytesMax: services.answerBytesMax, budget }) : undefined
     this.#answers = services.answers
     this.#turn = turn
     this.#encoder = encoder
@@ -257,10 +262,9 @@ export function createStoredResponse(
   }
 }
 
-export interface RecordingBounds {
-  /** The most of one answer that is recorded. */
+interface RecordingBounds {
   readonly answerBytesMax: number
-  /** The memory of all recordings. */
+  /** Of the account. */
   readonly budget: ByteBudget
 }
 

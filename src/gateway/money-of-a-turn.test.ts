@@ -9,7 +9,7 @@ import type { CallerOutcome } from '../auth/callers.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { Durability } from '../ledger/batcher.ts'
 import type { Admission, Ledger } from '../ledger/ledger.ts'
-import { createByteBudget } from '../lib/bytes.ts'
+import { createSharedByteBudget } from '../lib/bytes.ts'
 import type { Ending } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
@@ -137,7 +137,7 @@ async function moneyOfTurn(
     answers: { keep: async () => false, forget: async () => {} },
     stateMs: 0,
     answerBytesMax: 0,
-    budget: createByteBudget(0),
+    budget: createSharedByteBudget(0),
     nowMicros: () => 0,
     now: () => 1,
     bounds: { frameBytesMax: 1e6, bodyBytesMax: 4e6, depthMax: 64, valuesMax: 1e6 },

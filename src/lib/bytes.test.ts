@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
-import { gatherBytes } from './bytes.ts'
+import { createSharedByteBudget, gatherBytes } from './bytes.ts'
 
 describe('gathered bytes', () => {
   it('are what was added, in pieces of any size', () => {
@@ -43,5 +43,17 @@ describe('gathered bytes', () => {
     const whole = gathered.whole()
     expect(whole.length).toBe(BYTES)
     expect(whole.every((byte) => byte === 1)).toBe(true)
+  })
+})
+
+describe('a shared budget', () => {
+  it('leaves to all others together as much as a user has taken', () => {
+    const budget = createSharedByteBudget(1000)
+    const [one, two, three] = [budget.of(1), budget.of(2), budget.of(3)]
+    expect([one.take(501), one.take(500), one.take(1)]).toEqual([false, true, false])
+    expect([two.take(251), two.take(250), three.take(125)]).toEqual([false, true, true])
+    expect([one.taken, two.taken, three.taken]).toEqual([500, 250, 125])
+    one.give(500)
+    expect([two.take(63), three.take(200), one.taken]).toEqual([true, true, 0])
   })
 })

@@ -63,3 +63,35 @@ export function createByteBudget(bytesMax: number): ByteBudget {
     },
   }
 }
+
+/** The part of it that each user may take is what that leaves to all others together: none can take all of it. */
+export interface SharedByteBudget {
+  of(user: number): ByteBudget
+}
+
+export function createSharedByteBudget(bytesMax: number): SharedByteBudget {
+  const all = createByteBudget(bytesMax)
+  const takenBy = new Map<number, number>()
+  const takenOf = (user: number): number => takenBy.get(user) ?? 0
+  const note = (user: number, bytes: number) => {
+    const taken = takenOf(user) + bytes
+    if (taken > 0) takenBy.set(user, taken)
+    else takenBy.delete(user)
+  }
+  return {
+    of: (user) => ({
+      take(bytes) {
+        if (takenOf(user) + bytes > bytesMax - all.taken - bytes || !all.take(bytes)) return false
+        note(user, bytes)
+        return true
+      },
+      give(bytes) {
+        all.give(bytes)
+        note(user, -bytes)
+      },
+      get taken() {
+        return takenOf(user)
+      },
+    }),
+  }
+}

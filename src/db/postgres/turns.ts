@@ -466,22 +466,24 @@ END $$;
 
 -- What closed turns used of their caps. Of a batch, only some have any.
 CREATE FUNCTION count_caps(closed_rows bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  sums record;
 BEGIN
-  UPDATE spend_counters AS counter SET spent_nano = counter.spent_nano + sums.charge, held_nano = counter.held_nano - sums.hold
-    FROM (SELECT each.account, each.subject, sum(spent_of(measure_of(mark.name), closed.charge_nano, closed.state = 'settled',
-          closed.tokens_held, closed.tokens))::bigint AS charge,
-        sum(held_of(measure_of(mark.name), closed.hold_nano, closed.tokens_held))::bigint AS hold
-      FROM (SELECT receipts.account, receipts.key, receipts.caps, receipts.state, receipts.charge_nano, receipts.hold_nano,
-            receipts.opened_at, receipts.input_estimate + receipts.output_bound AS tokens_held,
-            receipts.uncached_input + receipts.cached_input + receipts.cache_write + receipts.output AS tokens
-          FROM receipts WHERE receipts.row = ANY (count_caps.closed_rows)) AS closed
-        CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS mark (name)
-        CROSS JOIN LATERAL (SELECT * FROM spend_counters AS cap
-          WHERE cap.account = closed.account AND cap.subject = cap_subject(closed.key, mark.name) OFFSET 0) AS each
-      WHERE closed.opened_at >= each.period_start GROUP BY each.account, each.subject) AS sums
-    WHERE counter.account = sums.account AND counter.subject = sums.subject
-      -- Else a kept plan may begin with all counters.
-      AND counter.account = ANY (ARRAY(SELECT receipts.account FROM receipts WHERE receipts.row = ANY (count_caps.closed_rows)));
+  -- One by one: a kept plan for all at once may begin with every counter of their accounts.
+  FOR sums IN SELECT each.account, each.subject, sum(spent_of(measure_of(mark.name), closed.charge_nano, closed.state = 'settled',
+        closed.tokens_held, closed.tokens))::bigint AS charge,
+      sum(held_of(measure_of(mark.name), closed.hold_nano, closed.tokens_held))::bigint AS hold
+    FROM (SELECT receipts.account, receipts.key, receipts.caps, receipts.state, receipts.charge_nano, receipts.hold_nano,
+          receipts.opened_at, receipts.input_estimate + receipts.output_bound AS tokens_held,
+          receipts.uncached_input + receipts.cached_input + receipts.cache_write + receipts.output AS tokens
+        FROM receipts WHERE receipts.row = ANY (count_caps.closed_rows)) AS closed
+      CROSS JOIN LATERAL unnest(string_to_array(closed.caps, ' ')) AS mark (name)
+      CROSS JOIN LATERAL (SELECT * FROM spend_counters AS cap
+        WHERE cap.account = closed.account AND cap.subject = cap_subject(closed.key, mark.name) OFFSET 0) AS each
+    WHERE closed.opened_at >= each.period_start GROUP BY each.account, each.subject LOOP
+    UPDATE spend_counters AS counter SET spent_nano = counter.spent_nano + sums.charge, held_nano = counter.held_nano - sums.hold
+      WHERE counter.account = sums.account AND counter.subject = sums.subject;
+  END LOOP;
 END $$;
 
 -- Their idempotency keys: of a released turn, another one may take it; of a charged one, its answer is kept, or is not.

@@ -74,7 +74,7 @@ async function countFunctions(server, asked) {
     await nextStep(server)
     await send(server, asked)
     const { called } = await nextStep(server)
-    rounds.push(called.filter(({ url }) => url.includes('/dist/')))
+    rounds.push(called.filter(({ url }) => url.includes('/dist/') && !url.includes('/dist/packages/')))
     // The other two steps of the round measure allocations, which are counted elsewhere.
     await nextStep(server)
     await nextStep(server)

@@ -26,7 +26,7 @@ if (!options.again) {
 }
 const ran = sumRuns(coverageResults(), DIST)
 const files = filesBelow(DIST)
-  .filter((path) => path.endsWith('.js') && !path.startsWith('console/'))
+  .filter((path) => path.endsWith('.js') && !/^(?:console|docs|packages)\//.test(path))
   .map((path) => judgeFile(join(DIST, path), ran.get(path)))
   .filter(({ lines }) => lines.all > 0)
 if (options.of === undefined) report(files)

@@ -6,7 +6,7 @@ import { filesBelow } from './fingerprint.mjs'
 
 /**
  * Packages of which each start loads many files: Node takes longer to find a small file than to compile it. Each becomes one file of
- * `dist`, which saves a sixth of the CPU time of a start.
+ * `dist` (figures: bench/RESULTS.md, 29 November 2026).
  */
 export const BUNDLED = [
   ...['commander', 'hono', 'hono/router/trie-router', 'hono/utils/cookie', 'kysely', 'prom-client', 'yaml', 'zod'],

@@ -1,8 +1,7 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 import { describe, expect, it } from 'vitest'
 import { sourcesOf, type World } from '../../test/fixtures/config/config.ts'
 import { checkConfig } from '../app/check-config.ts'
-
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 
 /** No pattern for keys matches it. */
 const CANARY = 'Wq7vZr2mKd9XcTb4'

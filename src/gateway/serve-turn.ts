@@ -1,13 +1,13 @@
 import { callerProblem } from '../auth/callers.ts'
 import type { Catalog, Model } from '../catalog/catalog.ts'
 import { visibleModels } from '../catalog/resolve-model.ts'
-import type { AdmittedTurn, Ledger, SettleOutcome } from '../ledger/ledger.ts'
+import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
 import { chargeWithin } from '../ledger/state/turns.ts'
 import { msBetween } from '../lib/clock.ts'
 import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
-import type { Ending, TurnOutcome } from '../model/ending.ts'
+import type { Ending } from '../model/ending.ts'
 import { isFree } from '../model/price.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
@@ -214,11 +214,13 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
   const isForgotten = sentProblem && wasQuiet && settled.kind !== 'not-ours'
   if (keeper) await (isForgotten ? keeper.forget() : keeper.end(ending.outcome))
   const isSettled = settled.kind === 'settled'
+  const isUncharged = settled.kind === 'not-ours' || settled.kind === 'lost'
   return {
     model: turn.entry.model.id,
     lane: ending.lane,
     attempts: ending.attempts,
-    outcome: outcomeTold(ending.outcome, settled),
+    // A complete answer whose charge is not known to be recorded was not sent as one (deliver-end.ts).
+    outcome: isUncharged && ending.outcome === 'completed' ? 'ledger_unavailable' : ending.outcome,
     problem: sentProblem?.code,
     usage: ending.owed?.usage,
     compaction: ending.compaction,
@@ -231,10 +233,6 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
     laneWork: decided.laneWork,
   }
 }
-
-/** A complete answer whose charge is not known to be recorded was not sent as one (deliver-end.ts). */
-const outcomeTold = (outcome: TurnOutcome, { kind }: SettleOutcome): TurnOutcome =>
-  outcome === 'completed' && (kind === 'not-ours' || kind === 'lost') ? 'ledger_unavailable' : outcome
 
 /** Keeps a complete answer before its charge, which it already states. */
 async function keepAnswer(

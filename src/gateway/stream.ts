@@ -107,7 +107,9 @@ export async function relayStream(
         onFirstContent(services, turn, attempt)
       }
       if (attempt.firstContentAt !== undefined && ready.length > 0) {
-        if (!markStreamed(turn, state)) {
+        turn.streamedTokens = Math.ceil((state.outputBytes - state.heldBytes) / turn.entry.model.bytesPerToken)
+        // After a disconnect nothing is delivered, unless others read it. No mark: the ledger has been away for too long.
+        if (sink.isRead && !turn.hold.mark(turn.streamedTokens)) {
           cancellation.abort('ledger-gone')
           return stoppedStream(stream, 'ledger-gone')
         }
@@ -130,27 +132,19 @@ export async function relayStream(
     }
     // What follows the last frame is no part of the answer.
     if (!state.done) state.error ??= errorInstead(splitter.rest())
-    const problem = isHeldBack(stream) ? await untilReleased(turn) : undefined
+    // A complete answer that begins with a call: nothing of it was sent.
+    const isHeldBack = attempt.firstContentAt === undefined && state.calls > 0 && isComplete(stream)
+    const problem = isHeldBack ? await untilReleased(turn) : undefined
     return problem ? { kind: 'withheld', problem } : resultOfEnd(stream, ready)
   } finally {
     endUsageWait?.()
   }
 }
 
-/** A complete answer of which nothing was sent, because it begins with a call. */
-const isHeldBack = (stream: RelayedStream): boolean =>
-  isComplete(stream) && stream.adapter.state.calls > 0 && stream.attempt.firstContentAt === undefined
-
 /** The hold is durable, and a stored response has its row. */
 function untilReleased({ releaseGate, hold }: Turn) {
   if (!releaseGate.isOpen) hold.hurry()
   return releaseGate.opened
-}
-
-/** After a disconnect nothing is delivered, unless others read it. False when the ledger has been away for too long. */
-function markStreamed(turn: Turn, { outputBytes, heldBytes }: { outputBytes: number; heldBytes: number }): boolean {
-  turn.streamedTokens = Math.ceil((outputBytes - heldBytes) / turn.entry.model.bytesPerToken)
-  return !turn.sink.isRead || turn.hold.mark(turn.streamedTokens)
 }
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }

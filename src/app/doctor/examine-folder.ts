@@ -5,7 +5,7 @@ import { ledgerMigrations } from '../../db/migrations/ledger-migrations.ts'
 import { peekClosedLedger, wasLeftOpen } from '../../db/sqlite/check-integrity.ts'
 import { shellWord } from '../../lib/anywhere/text.ts'
 import { unfinishedMove } from '../../lib/files.ts'
-import { listQuarantined } from '../data-folder.ts'
+import { BACKUP_MANIFEST, listQuarantined } from '../data-folder.ts'
 import { filesOfLedger, peekKeyring } from '../key-ring.ts'
 import { type Found, FREE_BYTES_MIN, found } from './faults.ts'
 import type { Machine } from './machine.ts'
@@ -128,6 +128,7 @@ function examineTimes(data: string, { now }: Machine): Found[] {
 }
 
 async function examineLedger({ data, secretFromEnvironment }: FolderQuestion): Promise<Found[]> {
+  if (existsSync(join(data, BACKUP_MANIFEST))) return [found('data-is-backup', `${data} has a ${BACKUP_MANIFEST}.`)]
   const path = join(data, 'ledger.db')
   if (existsSync(unfinishedMove(path))) return [found('move-unfinished', `A ledger was being moved into ${data}.`)]
   const others = filesOfLedger(data)

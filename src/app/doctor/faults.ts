@@ -230,6 +230,12 @@ const dataFolder = {
     why: 'Windows, caps, sessions and expiry dates end too late.',
     cure: 'Set the clock (timedatectl set-ntp true), then see: millrace db clock',
   },
+  'data-is-backup': {
+    severity: 'broken',
+    what: 'The data folder is a backup.',
+    why: 'Servers and commands would change it, so they refuse it.',
+    cure: 'Restore it into another folder: docs/operate/backup.md#restore. A copy made by hand: delete its backup.json.',
+  },
   'move-unfinished': {
     severity: 'broken',
     what: 'A move of a ledger into this folder has not finished.',

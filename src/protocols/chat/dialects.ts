@@ -208,7 +208,7 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
       effort: 'template',
       extraFields: [
         ...[...LOCAL_SAMPLING, 'chat_template_kwargs', 'structured_outputs'],
-        ...['guided_json', 'guided_regex', 'guided_choice'],
+        ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'guided_decoding_backend'],
       ],
     },
   ),

@@ -40,8 +40,7 @@ interface ChatEncoderOptions {
 
 /** Encodes one answer as Chat Completions, whatever its lane speaks. */
 export function createChatEncoder(options: ChatEncoderOptions): ChatEncoder {
-  const { request, model, requestId, mint, now } = options
-  const held = options.holdsCalls ? holdCalls : (adapter: StreamAdapter) => adapter
+  const { request, model, requestId, mint, now, holdsCalls } = options
   let stamp: ChunkStamp | undefined
   return {
     protocol: 'chat',
@@ -52,13 +51,16 @@ export function createChatEncoder(options: ChatEncoderOptions): ChatEncoder {
      * ends would pass for a whole answer.
      */
     fail: (problem) => dataFrame(streamEnvelope(problem, requestId)),
-    relay: ({ dialect }) => held(new ChatTap({ publicModel: model, dialect, mint, request, now })),
+    relay({ dialect }) {
+      const tap = new ChatTap({ publicModel: model, dialect, mint, request, now })
+      return holdsCalls ? holdCalls(tap) : tap
+    },
     relayReply: (reply, { dialect }) => readReply(reply, { dialect, mint, request }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
-      return request.delivery === 'json'
-        ? translateReply(reader, stamp)
-        : held(translateStream(reader, stamp, request.wantsUsage))
+      if (request.delivery === 'json') return translateReply(reader, stamp)
+      const adapter = translateStream(reader, stamp, request.wantsUsage)
+      return holdsCalls ? holdCalls(adapter) : adapter
     },
   }
 }

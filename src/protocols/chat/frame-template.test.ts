@@ -206,19 +206,20 @@ describe('frames that match a template', () => {
     expect(tally.templated).toBeGreaterThan(tally.frames / 20)
   })
 
-  it('are all but the first of a plain stream, relayed as one piece with the bytes as received', () => {
+  it('are all but the first ones of a plain stream, relayed as one piece with the bytes as received', () => {
     const frame = (content: string) =>
       `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"lane","choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}},"finish_reason":null}]}\n\n`
     const splitter = new FrameSplitter({ frameBytesMax: 1000 })
     const tap = tapOf('lane')
     tap.read(Buffer.from(frame('').replace('"content"', '"role":"assistant","content"')))
     tap.read(Buffer.from(frame('a')))
+    tap.read(Buffer.from(frame('b')))
     const read = Buffer.from(['é"', '\\', '', '漢'].map(frame).join(''))
     splitter.push(read)
     const tapped = tap.readRepeated(splitter)
     expect(tapped?.bytes).toBe(read)
     expect(tapped?.isContent).toBe(true)
-    expect(tap.state.outputBytes).toBe(1 + 3 + 1 + 3)
+    expect(tap.state.outputBytes).toBe(2 + 3 + 1 + 3)
   })
 })
 

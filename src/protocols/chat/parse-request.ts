@@ -367,7 +367,7 @@ export const CHAT_FIELDS: FieldTable = {
   presence_penalty: { policy: 'passed', check: number(-2, 2) },
   frequency_penalty: { policy: 'passed', check: number(-2, 2) },
   stop: { policy: 'passed', check: { kind: 'string-or-strings', most: 4 } },
-  seed: { policy: 'passed', check: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) },
+  seed: { policy: 'passed', check: integer(-(2 ** 63), 2 ** 63) },
   logprobs: { policy: 'passed', check: { kind: 'boolean' } },
   top_logprobs: { policy: 'passed', check: integer(0, 20) },
   logit_bias: { policy: 'passed', check: { kind: 'object' } },

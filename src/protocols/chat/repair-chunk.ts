@@ -291,7 +291,11 @@ export class ToolCallRepair {
     if (call.progress.state === 'broken') this.isBroken = true
   }
 
-  /** The call that a fragment belongs to. An index that comes again with another id and a name is a new call. */
+  /**
+   * The call that a fragment belongs to. An index that comes again with a name is a new call where the id is another one, or where
+   * there is none and the arguments so far are a whole object, which another one cannot go on: Gemini's Chat endpoint gives index 0
+   * and an empty id to each of several calls.
+   */
   #callOf(fragment: Fields): OpenCall {
     const id = stringOf(fragment.id) ?? ''
     const isNamed = nameOf(fragment) !== ''
@@ -299,8 +303,12 @@ export class ToolCallRepair {
       typeof fragment.index === 'number'
         ? this.#byUpstreamIndex.get(fragment.index)
         : ((id === '' ? undefined : this.#byUpstreamId.get(id)) ?? (isNamed ? undefined : this.#calls.at(-1)))
-    const startsAnother = known !== undefined && id !== '' && id !== known.upstreamId && isNamed
-    return known === undefined || startsAnother ? this.#open(fragment, id) : known
+    if (known === undefined) return this.#open(fragment, id)
+    const isAnother =
+      id === ''
+        ? known.progress.state === 'whole' && beginsObject(argumentsText(rawArguments(fragment)))
+        : id !== known.upstreamId
+    return isNamed && isAnother ? this.#open(fragment, id) : known
   }
 
   #open({ index }: Fields, upstreamId: string): OpenCall {
@@ -342,6 +350,8 @@ function nameOf({ function: called, custom }: Fields): string {
   const named = isObject(called) ? called : custom
   return isObject(named) ? (stringOf(named.name) ?? '') : ''
 }
+
+const beginsObject = (text: string): boolean => text.trimStart().startsWith('{')
 
 const rawArguments = (fragment: Fields): unknown =>
   isObject(fragment.function) ? fragment.function.arguments : undefined

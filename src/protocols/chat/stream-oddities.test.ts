@@ -188,6 +188,18 @@ const ODDITIES: Record<string, Oddity> = {
       called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + called(fn('see', '{}', { index: 0, id: 'y' })) + end(),
     says: { calls: ['look {"a":1}', 'see {}'], finish: 'tool_calls' },
   },
+  'an index and an empty id that are used again': {
+    stream:
+      called(fn('look', '{"a":1}', { index: 0, id: '' })) +
+      called(fn('look', '{"a":2}', { index: 0, id: '' }), fn('see', '{}', { index: 0, id: '' })) +
+      end('tool_calls'),
+    says: { calls: ['look {"a":1}', 'look {"a":2}', 'see {}'], finish: 'tool_calls' },
+  },
+  'a name in each fragment, and no id': {
+    stream:
+      ['{"a"', ':', '1}', ''].map((piece) => called(fn('look', piece, { index: 0 }))).join('') + end('tool_calls'),
+    says: LOOKED,
+  },
   'indexes that begin at five': { stream: called(fn('look', '{"a":1}', { index: 5, id: 'x' })) + end(), says: LOOKED },
   'a stop that is a call': { stream: called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + end('stop'), says: LOOKED },
   'calls that were cut, and are said to be whole': {

@@ -53,6 +53,8 @@ describe('the chat tap', () => {
     const bytes = frame({ ...chunk({ content: 'x' }), model: 'lane-2026-08-06' })
     const tap = tapOf()
     tap.read(frame(chunk({ role: 'assistant', content: '' })))
+    // The second frame with text is the first one that tells what the frames of the stream have in common.
+    tap.read(bytes)
     tap.read(bytes)
     const splitter = new FrameSplitter({ frameBytesMax: 1000 })
     splitter.push(Buffer.concat([bytes, bytes]))

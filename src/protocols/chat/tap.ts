@@ -125,7 +125,8 @@ export class ChatTap implements StreamAdapter {
     if (isRepaired || !isUtf8(frame) || (this.#renames && !this.#canRename(frame, chunk.model))) {
       return { bytes: dataFrame({ ...chunk, model }), isContent }
     }
-    if (isContent && this.#unmatchedTemplates < UNMATCHED_TEMPLATES_MAX) {
+    // An answer in a single frame needs no template.
+    if (isContent && state.contentFrames > 1 && this.#unmatchedTemplates < UNMATCHED_TEMPLATES_MAX) {
       this.#unmatchedTemplates += 1
       this.#template = learnTemplate(frame, chunk, textBytes)
     }

@@ -210,8 +210,9 @@ async function endTurn(services: TurnServices, turn: Turn, run: ProviderRun): Pr
   const wasQuiet = sink.phase === 'quiet'
   if (wasQuiet) sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)))
   const sentProblem = deliverEnd(turn, { result: run.result, owed: ending.owed, keptFrames }, settled)
-  // After an error status the client must find nothing, unless recovery has charged for it, or will.
-  const isForgotten = sentProblem && wasQuiet && settled.kind !== 'not-ours'
+  // After an error status the client must find nothing, and neither where another node has released the turn. Recovery charges for the
+  // other turns that it has ended, or will.
+  const isForgotten = settled.kind === 'not-ours' ? settled.isReleased : sentProblem && wasQuiet
   if (keeper) await (isForgotten ? keeper.forget() : keeper.end(ending.outcome))
   const isSettled = settled.kind === 'settled'
   const isUncharged = settled.kind === 'not-ours' || settled.kind === 'lost'

@@ -111,7 +111,11 @@ export type SettleOutcome =
   | { readonly kind: 'settled'; readonly charge: NanoUsd; readonly shortfall: NanoUsd; readonly tier: number }
   | { readonly kind: 'released' }
   /** Recovery or another node has resolved this hold: the client must not be sent a normal end. */
-  | { readonly kind: 'not-ours' }
+  | {
+      readonly kind: 'not-ours'
+      /** Nothing was charged for it, so no client may read the answer. */
+      readonly isReleased?: boolean
+    }
   /** The charge could not be made durable; recovery will resolve the hold. */
   | { readonly kind: 'lost' }
 

@@ -535,11 +535,12 @@ BEGIN
   END IF;
   IF cardinality(closed) = jsonb_array_length(batch) THEN RETURN results; END IF;
   -- A repeated call gets the result of the first.
-  RETURN (SELECT jsonb_agg(CASE WHEN receipts.row IS NULL THEN '{"kind": "not-open"}' ELSE jsonb_build_object(
-      'kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text) END ORDER BY op.place)
+  RETURN (SELECT jsonb_agg(CASE WHEN receipts.closing = op.value ->> 'closing'
+        THEN jsonb_build_object('kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text)
+        ELSE jsonb_build_object('kind', 'not-open', 'released', coalesce(state = 'released', false)) END ORDER BY op.place)
     FROM jsonb_array_elements(batch) WITH ORDINALITY AS op (value, place)
       LEFT JOIN LATERAL (SELECT * FROM receipts AS known WHERE known.request_id = op.value ->> 'requestId' OFFSET 0) AS receipts
-        ON receipts.closing = op.value ->> 'closing');
+        ON true);
 END $$;
 
 -- Read, lock, look, decide, write: each a statement of its own, and one transaction for all that a node has gathered. What ends

@@ -75,7 +75,8 @@ export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed
 
 export type CloseRow =
   | { readonly kind: 'settled' | 'released'; readonly charge: string; readonly shortfall: string }
-  | { readonly kind: 'not-open' }
+  /** `released`: another node has ended it, without a charge. */
+  | { readonly kind: 'not-open'; readonly released: boolean }
 
 /** The result of `run_turns` for one turn that begins. Money is text, because JSON numbers are doubles. */
 export type AdmitRow = LimitStates &

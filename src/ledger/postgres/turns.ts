@@ -228,7 +228,7 @@ async function closeOnPostgres(
   if (!row) return { kind: 'lost' }
   forgetTurn(core, requestId)
   core.marks.forget(receipt)
-  if (row.kind === 'not-open') return { kind: 'not-ours' }
+  if (row.kind === 'not-open') return { kind: 'not-ours', isReleased: row.released }
   core.onClosed(account)
   if (!ending.owed) return { kind: 'released' }
   const { charge, shortfall } = row

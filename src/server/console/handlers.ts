@@ -42,8 +42,7 @@ import {
 } from '../../admin/payments.ts'
 
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
-import { buyPlan, changeRenewal, listPlansSold } from '../../admin/plan-purchases.ts'
-import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
+import { assignPlan, buyPlan, changeRenewal, endPlan, listPlans, listPlansSold, planStatus } from '../../admin/plans.ts'
 import { previewPrice } from '../../admin/price-preview.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
 import { listOwnRuns, showRun } from '../../admin/runs.ts'

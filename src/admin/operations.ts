@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { applyBody } from '../contract/accounts-file.ts'
 import { createAdminKeyBody } from '../contract/admin-keys.ts'
-import { caps, raiseBody } from '../contract/caps.ts'
+import { caps, changeTeamBody, createTeamBody, raiseBody } from '../contract/caps.ts'
 import { historyQuery, managedChange, previewBody, providerBody, testBody } from '../contract/managed.ts'
 import {
   addWebhookBody,
@@ -22,7 +22,6 @@ import {
   usageQuery,
 } from '../contract/owner.ts'
 import { reconcileBody } from '../contract/payments.ts'
-import { changeTeamBody, createTeamBody } from '../contract/teams.ts'
 import { moment, named, nothing, pageQuery } from '../contract/values.ts'
 import type { Clock } from '../lib/clock.ts'
 import { operatedAccounts, showAccount } from './account-views.ts'

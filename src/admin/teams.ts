@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import type { raiseBody } from '../contract/caps.ts'
-import type { changeTeamBody, createTeamBody } from '../contract/teams.ts'
+import type { changeTeamBody, createTeamBody, raiseBody } from '../contract/caps.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow } from '../db/accounts.ts'
 import {

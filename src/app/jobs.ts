@@ -1,7 +1,7 @@
 import { topUpWallets } from '../admin/automatic-top-ups.ts'
 import { finishRedemptions } from '../admin/codes.ts'
-import { eraseConversationsOfLeavers } from '../admin/conversations.ts'
 import { sweepPaymentEvents } from '../admin/payment-news.ts'
+import { eraseConversationsOfLeavers } from '../admin/playground.ts'
 import { reconcilePayments } from '../admin/reconcile-payments.ts'
 import type { AdminServices } from '../admin/services.ts'
 import { sweepPeople } from '../admin/sessions.ts'

@@ -1,10 +1,23 @@
-import { findLastAccount, findLastLaneNotice, forgetNotices, listAccountsToExamine, listEndedPlans, listExpiringKeys, listShortfalls, findCapHolder, findLastTopUp, findLowBalance, listNearlyUsedCounters, listTold } from '../db/notices.ts'
-import { formatUsd } from '../model/money.ts'
-import { type Occurrence, type TellServices, tell } from './tell.ts'
 import { findAccountByRow } from '../db/accounts.ts'
 import { findSubscription, listLiveBuckets } from '../db/allowances.ts'
+import {
+  findCapHolder,
+  findLastAccount,
+  findLastLaneNotice,
+  findLastTopUp,
+  findLowBalance,
+  forgetNotices,
+  listAccountsToExamine,
+  listEndedPlans,
+  listExpiringKeys,
+  listNearlyUsedCounters,
+  listShortfalls,
+  listTold,
+} from '../db/notices.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { measureOf, periodAt, readCapSubject, readMark } from '../model/allowance.ts'
+import { formatUsd } from '../model/money.ts'
+import { type Occurrence, type TellServices, tell } from './tell.ts'
 
 /** Accounts with news that have not been looked at yet. Beyond, all accounts are looked at. */
 const NOTED_MAX = 10_000

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import type { RequestContext } from './request-context.ts'
-import { endAnswer, writeHead, sendProblem } from './respond.ts'
-import type { SiteFile, SiteFiles } from './services.ts'
 import { problem } from '../model/problem.ts'
 import { refuseUnknownPath } from './paths.ts'
+import type { RequestContext } from './request-context.ts'
+import { endAnswer, sendProblem, writeHead } from './respond.ts'
+import type { SiteFile, SiteFiles } from './services.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

@@ -2,15 +2,31 @@ import { operatedAccount, operatedAccounts, overview } from '../../admin/account
 import { changeAccountStatus, createAccount, resolveAccount } from '../../admin/accounts.ts'
 import { exportAllRequests, listAllRequests } from '../../admin/all-requests.ts'
 import { exportAudit, listAudit, listWholeAudit } from '../../admin/audit.ts'
+import { changeMemberCaps, changeNewKeyCaps, raiseMemberCap, showNewKeyCaps } from '../../admin/caps.ts'
 import { createCodes, listCodes, redeemCode, withdrawCode } from '../../admin/codes.ts'
-import { listConversations, removeConversation, saveConversation, showConversation } from '../../admin/conversations.ts'
 import { findModels, testProvider } from '../../admin/find-models.ts'
 import { invitePerson, readInvite, signUp } from '../../admin/invitations.ts'
 import { invoice, invoiceCsv } from '../../admin/invoice.ts'
-import { type CreatedKey, changeKey, createKey, listOwnKeys, revokeKey, rotateKey, showOwnKey, raiseKeyCap } from '../../admin/keys.ts'
+import {
+  type CreatedKey,
+  changeKey,
+  createKey,
+  listOwnKeys,
+  raiseKeyCap,
+  revokeKey,
+  rotateKey,
+  showOwnKey,
+} from '../../admin/keys.ts'
 import { changeManaged, listManagedEntries, managedVersions } from '../../admin/managed.ts'
 import { exportManaged } from '../../admin/managed-yaml.ts'
-import { changeMember, inviteMember, listMembers, removeMember, showCappedMember, withManaged } from '../../admin/members.ts'
+import {
+  changeMember,
+  inviteMember,
+  listMembers,
+  removeMember,
+  showCappedMember,
+  withManaged,
+} from '../../admin/members.ts'
 import { offeredModels, operatedModels } from '../../admin/models.ts'
 import { done, ifDone, type Outcome, refuseOperation } from '../../admin/outcome.ts'
 import {
@@ -34,6 +50,7 @@ import {
 } from '../../admin/payments.ts'
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
 import { assignPlan, buyPlan, changeRenewal, endPlan, listPlans, listPlansSold, planStatus } from '../../admin/plans.ts'
+import { listConversations, removeConversation, saveConversation, showConversation } from '../../admin/playground.ts'
 import { previewPrice } from '../../admin/price-preview.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
 import { listOwnRuns, showRun } from '../../admin/runs.ts'
@@ -52,6 +69,7 @@ import { statusOfAll } from '../../admin/server-status.ts'
 import { type Client, endSession, listSessions, type SignedIn, signOut } from '../../admin/sessions.ts'
 import { changePassword, confirmPassword, giveFactor, signIn } from '../../admin/sign-in.ts'
 import { exportStatement, walletStatement } from '../../admin/statement.ts'
+import { changeTeam, createTeam, listTeams, raiseTeamCap, showTeam } from '../../admin/teams.ts'
 import { exportUsage, refusedTurnsReport, usageOverview, usageReport } from '../../admin/usage-report.ts'
 import { isoTime } from '../../admin/values.ts'
 import { adjustWallet, creditWallet, listFundingRequests, requestFunding, walletBalance } from '../../admin/wallet.ts'
@@ -59,11 +77,17 @@ import type { AnswerOf } from '../../contract/console-api.ts'
 import { findPersonByRow, hasPeople } from '../../db/people.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { type FileReply, managedFile } from '../route-replies.ts'
-import { type AccountRequest, type ConsoleRequest, type ConsoleServices, type Handlers, type Reply, type SignedInRequest, withActor } from './handler.ts'
+import {
+  type AccountRequest,
+  type ConsoleRequest,
+  type ConsoleServices,
+  type Handlers,
+  type Reply,
+  type SignedInRequest,
+  withActor,
+} from './handler.ts'
 import { noticeHandlers, webhookHandlers } from './notice-handlers.ts'
 import { CONFIRMED_MS, csrfTokenOf } from './session.ts'
-import { changeMemberCaps, changeNewKeyCaps, raiseMemberCap, showNewKeyCaps } from '../../admin/caps.ts'
-import { changeTeam, createTeam, listTeams, raiseTeamCap, showTeam } from '../../admin/teams.ts'
 
 /** One handler for each route of the contract. The compiler reports a missing one. */
 export const createHandlers = (services: ConsoleServices): Handlers => ({

@@ -1,7 +1,28 @@
 import { actorOf } from '../../admin/admin-keys.ts'
 import { actorLogOf } from '../../admin/audit.ts'
-import { createGroup, deleteGroup, listGroups, patchGroup, replaceGroup, showGroup, GROUP_SCHEMA } from '../../admin/scim-groups.ts'
-import { changeDirectory, createUser, deleteUser, listUsers, patchUser, type QueryReader, replaceUser, type ScimOutcome, type ScimServices, showUser, listOf, USER_SCHEMA } from '../../admin/scim-users.ts'
+import {
+  createGroup,
+  deleteGroup,
+  GROUP_SCHEMA,
+  listGroups,
+  patchGroup,
+  replaceGroup,
+  showGroup,
+} from '../../admin/scim-groups.ts'
+import {
+  changeDirectory,
+  createUser,
+  deleteUser,
+  listOf,
+  listUsers,
+  patchUser,
+  type QueryReader,
+  replaceUser,
+  type ScimOutcome,
+  type ScimServices,
+  showUser,
+  USER_SCHEMA,
+} from '../../admin/scim-users.ts'
 import { refuseScim, type ScimRefused } from '../../admin/scim-values.ts'
 import { findAccountByRow } from '../../db/accounts.ts'
 import { isUnavailable } from '../../db/sql-store.ts'

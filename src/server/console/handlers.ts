@@ -40,16 +40,19 @@ import {
   signInByPasskey,
 } from '../../admin/passkeys.ts'
 import {
+  buyPlan,
   cardStatus,
   changeAutomaticTopUp,
+  changeRenewal,
   listOwnPayments,
   listPayments,
+  listPlansSold,
   removeCard,
   showPayment,
   startTopUp,
 } from '../../admin/payments.ts'
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
-import { assignPlan, buyPlan, changeRenewal, endPlan, listPlans, listPlansSold, planStatus } from '../../admin/plans.ts'
+import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
 import { listConversations, removeConversation, saveConversation, showConversation } from '../../admin/playground.ts'
 import { previewPrice } from '../../admin/price-preview.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'

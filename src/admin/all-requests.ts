@@ -3,14 +3,14 @@ import type { allRequestsExportQuery, allRequestsQuery } from '../contract/opera
 import {
   type AllRequestsFilter,
   findClosingTime,
+  findNewestRows,
   findOpeningTime,
   findOperatedReceipt,
   listOpenReceiptsOf,
   listReceiptsByMovement,
   listReceiptsByRow,
   type OperatedReceipt,
-} from '../db/all-requests.ts'
-import { findNewestRows } from '../db/receipts.ts'
+} from '../db/receipts.ts'
 import { findLastMovement, findSliceStart } from '../db/statement.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { csvRow } from '../lib/text.ts'

@@ -8,9 +8,9 @@ import {
   listAuditBefore,
   listAuditFrom,
   listAuditSlice,
+  listNames,
   type StoredAudit,
 } from '../db/audit.ts'
-import { listNames } from '../db/names.ts'
 import { type AtomicStatement, isAlreadyThere, type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { createQueue } from '../lib/async.ts'

@@ -2,19 +2,19 @@ import type { z } from 'zod'
 import { CODE_REF, type codeItem, type createCodesBody } from '../contract/operate.ts'
 import type { redeemBody } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
-import { findAccountByRow } from '../db/accounts.ts'
 import {
   type CodeWithAccount,
   codeClaim,
   codesInsert,
   codeWithdrawal,
+  findAccountByRow,
   findCodeByDigest,
   findCodeById,
   listClaimedCodes,
   listCodePage,
   type StoredCode,
   setCodeCredited,
-} from '../db/funding.ts'
+} from '../db/accounts.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountRow, mintBatchId, mintCodeId } from '../model/ids.ts'

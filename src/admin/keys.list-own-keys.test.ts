@@ -4,7 +4,7 @@ import { insertKey } from '../../test/fixtures/db/set-up.ts'
 import { keyItem, keysQuery, listedKey } from '../contract/owner.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type CreatedKey, changeKey, createKey, listOwnKeys, revokeKey, rotateKey, showOwnKey } from './keys.ts'
-import { playgroundKey } from './playground-key.ts'
+import { playgroundKey } from './playground.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow

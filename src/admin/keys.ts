@@ -5,7 +5,7 @@ import type { raiseBody } from '../contract/caps.ts'
 import type { changeKeyBody, createKeyBody, KeyTerms, keysQuery, rotateKeyBody } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow, type StoredAccount } from '../db/accounts.ts'
-import { type CapAmounts, capsOfKeys, capsOfNew, listCapsOf, NEW_KEYS } from '../db/caps.ts'
+import { type CapAmounts, capsOfKeys, capsOfNew, findTeam, findTeamByName, listCapsOf, NEW_KEYS } from '../db/caps.ts'
 import {
   digestRotation,
   findKeyById,
@@ -21,7 +21,6 @@ import {
 } from '../db/keys.ts'
 import { findPersonById } from '../db/people.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import { findTeam, findTeamByName } from '../db/teams.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { searchTerms } from '../lib/anywhere/text.ts'
 import { type ConfiguredLimits, rateLimitsOfKey } from '../limits/limits.ts'

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { applyBody } from '../contract/accounts-file.ts'
 import { createAdminKeyBody } from '../contract/admin-keys.ts'
-import { caps, raiseBody } from '../contract/caps.ts'
+import { caps, changeTeamBody, createTeamBody, raiseBody } from '../contract/caps.ts'
 import { historyQuery, managedChange, previewBody, providerBody, testBody } from '../contract/managed.ts'
 import {
   addWebhookBody,
@@ -22,10 +22,10 @@ import {
   usageQuery,
 } from '../contract/owner.ts'
 import { reconcileBody } from '../contract/payments.ts'
-import { changeTeamBody, createTeamBody } from '../contract/teams.ts'
 import { moment, named, nothing, pageQuery } from '../contract/values.ts'
+import type { Clock } from '../lib/clock.ts'
 import { operatedAccounts, showAccount } from './account-views.ts'
-import { changeAccountStatus, createAccount } from './accounts.ts'
+import { changeAccountStatus, createAccount, resolveAccount } from './accounts.ts'
 import { createAdminKey, listAdminKeys, revokeAdminKey } from './admin-keys.ts'
 import { applyAccounts, exportAccounts } from './apply.ts'
 import { COMMAND_LINE } from './audit.ts'
@@ -37,7 +37,6 @@ import { inviteAtServer } from './invitations.ts'
 import { invoice, invoiceCsv } from './invoice.ts'
 import { changeKey, createKey, listKeys, raiseKeyCap, revokeKey, rotateKey, showKey } from './keys.ts'
 import { copyForBackup, followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
-import { readLog, readMetrics } from './look-on.ts'
 import { changeManaged, listManagedEntries, managedVersions } from './managed.ts'
 import { exportManaged } from './managed-yaml.ts'
 import { explainRoute, listModels } from './models.ts'
@@ -51,8 +50,8 @@ import { reconcilePayments } from './reconcile-payments.ts'
 import { traceRequest } from './requests.ts'
 import { removeFactors } from './second-factors.ts'
 import { servedReport } from './served-report.ts'
-import { statusOfAll } from './server-status.ts'
-import type { OperatorServices } from './services.ts'
+import { type StatusSources, statusOfAll } from './server-status.ts'
+import type { DbService, OperatorServices } from './services.ts'
 import { walletEntries } from './statement.ts'
 import { changeTeam, createTeam, listTeams, raiseTeamCap, showTeam } from './teams.ts'
 import { exportUsage, usageOfAccounts, usageReport, withDays } from './usage-report.ts'
@@ -259,4 +258,27 @@ export async function runOperation(services: OperatorServices, name: string, arg
     ({ path, message }) => `${path.length === 0 ? 'arguments' : path.join('.')}: ${message}`,
   )
   return refuseOperation('invalid_arguments', issues.join('; '))
+}
+
+const NOT_SERVING = refuseOperation('not_serving', 'No server runs here.')
+
+/** The metrics of this process, with the time at which they were read. */
+async function readMetrics({ renderMetrics, clock }: StatusSources & { readonly clock: Pick<Clock, 'nowMicros'> }) {
+  if (renderMetrics === undefined) return NOT_SERVING
+  return done({ text: await renderMetrics(), at_ms: clock.nowMicros() / 1000 })
+}
+
+interface LogArgs {
+  readonly after?: string | undefined
+  /** Id or email. */
+  readonly account?: string | undefined
+  readonly errors?: boolean | undefined
+}
+
+/** The newest lines of the log of this process. */
+async function readLog({ logWatch, db }: StatusSources & DbService, { after, account, errors }: LogArgs) {
+  if (logWatch === undefined) return NOT_SERVING
+  const resolved = account === undefined ? undefined : await resolveAccount({ db }, account)
+  if (resolved?.kind === 'refused') return resolved
+  return done(logWatch.read(after, { account: resolved?.value.id, errors }))
 }

@@ -5,15 +5,16 @@ import { findAccountByRow } from '../db/accounts.ts'
 import {
   findPersonByEmail,
   findPersonById,
+  identityDelete,
   invitesOfMakerWithdrawal,
   inviteWithdrawal,
+  listIdentities,
   listPeople as listStored,
   personDisable,
   personEnable,
   type StoredPerson,
   sessionsDelete,
 } from '../db/people.ts'
-import { identityDelete, listIdentities } from '../db/sign-on.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type AnyAccount, resolveAccount } from './accounts.ts'

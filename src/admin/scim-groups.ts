@@ -1,3 +1,4 @@
+import { teamInsert, teamUpdate } from '../db/caps.ts'
 import { groupRoleChange, invitesOfMakerWithdrawal, type StoredPerson } from '../db/people.ts'
 import {
   countGroups,
@@ -19,7 +20,6 @@ import {
   type StoredGroup,
 } from '../db/scim.ts'
 import { type AtomicStatement, isAlreadyThere } from '../db/sql-store.ts'
-import { teamInsert, teamUpdate } from '../db/teams.ts'
 import { mintScimGroupId, mintTeamId } from '../model/ids.ts'
 import type { AuditedAction } from './audit.ts'
 import { done } from './outcome.ts'

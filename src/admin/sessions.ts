@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { createPasswords, type Passwords } from '../auth/hash-password.ts'
 import { digestKey, isSessionSecret, mintSessionSecret } from '../auth/secrets.ts'
 import type { SignInMeans } from '../contract/people.ts'
-import { sweepAdminCalls } from '../db/admin-calls.ts'
+import { sweepAdminCalls } from '../db/admin-keys.ts'
 import type { LockoutKeeper } from '../db/content/lockouts.ts'
 import {
   findSessionByDigest,
@@ -13,11 +13,11 @@ import {
   sessionInsert,
   sweepInvites,
   sweepSessions,
+  sweepSignOnUses,
   touchSession,
 } from '../db/people.ts'
 import type { Role } from '../db/people-tables.ts'
 import { sweepChallenges } from '../db/second-factors.ts'
-import { sweepSignOnUses } from '../db/sign-on.ts'
 import { type SqlStore, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -25,7 +25,7 @@ import { createLruMap } from '../lib/collections.ts'
 import { deriveKey, type RingSeals } from '../lib/crypto.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountId, type AccountRow, mintSessionId, type PersonId, type SessionId } from '../model/ids.ts'
-import type { InvitationMail } from '../notices/invitation-mail.ts'
+import type { InvitationMail } from '../notices/deliver.ts'
 import { createAuditLog } from './audit.ts'
 import { done, refuseOperation } from './outcome.ts'
 import { createKnownDevices, createSignInTries } from './sign-in-limits.ts'

@@ -4,14 +4,16 @@ import type { SignOnProblem } from '../contract/people.ts'
 import { findAccountByEmail, findAccountById } from '../db/accounts.ts'
 import {
   findPersonByEmail,
+  findPersonByIdentity,
   findPersonByRow,
   groupRoleChange,
+  identityInsert,
   invitesOfMakerWithdrawal,
+  listIdentities,
   personInsert,
   type StoredPerson,
 } from '../db/people.ts'
 import type { Role } from '../db/people-tables.ts'
-import { findPersonByIdentity, identityInsert, listIdentities } from '../db/sign-on.ts'
 import { type AtomicStatement, isAlreadyThere, UnexpectedChanges } from '../db/sql-store.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { mintPersonId } from '../model/ids.ts'

@@ -1,8 +1,15 @@
 import { NO_PASSWORD } from '../auth/hash-password.ts'
 import { type Attempt, createOidcClient, type Identity, type OidcClient, type OidcProvider } from '../auth/oidc.ts'
 import type { SignOnProblem } from '../contract/people.ts'
-import { findPersonByRow, type StoredPerson, sessionConfirmation, sessionStrengthening } from '../db/people.ts'
-import { findPersonByIdentity, listIdentities, useSignOn } from '../db/sign-on.ts'
+import {
+  findPersonByIdentity,
+  findPersonByRow,
+  listIdentities,
+  type StoredPerson,
+  sessionConfirmation,
+  sessionStrengthening,
+  useSignOn,
+} from '../db/people.ts'
 import { deriveKey, openNow, sealNow } from '../lib/crypto.ts'
 import { actorLogOf } from './audit.ts'
 import type { PeopleServices } from './people.ts'

@@ -1,11 +1,18 @@
 import type { z } from 'zod'
-import type { raiseBody } from '../contract/caps.ts'
-import type { changeTeamBody, createTeamBody } from '../contract/teams.ts'
+import type { changeTeamBody, createTeamBody, raiseBody } from '../contract/caps.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow } from '../db/accounts.ts'
-import { capsChange, capsOfNew, capsOfOwners } from '../db/caps.ts'
+import {
+  type CountedTeam,
+  capsChange,
+  capsOfNew,
+  capsOfOwners,
+  findTeam,
+  listTeams as listStored,
+  teamInsert,
+  teamUpdate,
+} from '../db/caps.ts'
 import { isAlreadyThere } from '../db/sql-store.ts'
-import { type CountedTeam, findTeam, listTeams as listStored, teamInsert, teamUpdate } from '../db/teams.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { mintTeamId } from '../model/ids.ts'
 import { type OneAccount, resolveAccount, resolveOpenAccount } from './accounts.ts'

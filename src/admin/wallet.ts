@@ -2,13 +2,14 @@ import type { z } from 'zod'
 import type { creditBody } from '../contract/operate.ts'
 import type { requestFundingBody } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
-import { findAccountByRow, type StoredAccount } from '../db/accounts.ts'
 import {
+  findAccountByRow,
   findOpenFundingRequest,
   fundingRequestPut,
   listOpenFundingRequests,
+  type StoredAccount,
   type StoredFundingRequest,
-} from '../db/funding.ts'
+} from '../db/accounts.ts'
 import { sumRunning } from '../db/receipts.ts'
 import type { CreditOrder, CreditOutcome } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/types.ts'

@@ -12,8 +12,14 @@ import {
 } from '../cli/cli-services.ts'
 import type { Config } from '../config/config.ts'
 import type { SettingsOutcome } from '../config/load-config.ts'
-import { compareTables, copyTables, type MoveSource, type MoveTarget } from '../db/move/move.ts'
-import { MoveRefused, refuseJournaled } from '../db/move/refused.ts'
+import {
+  compareTables,
+  copyTables,
+  MoveRefused,
+  type MoveSource,
+  type MoveTarget,
+  refuseJournaled,
+} from '../db/move/move.ts'
 import { PostgresUnusable } from '../db/postgres/install.ts'
 import type { PostgresPool } from '../db/postgres/pool.ts'
 import { DatabaseLocked, describeTrouble } from '../db/sqlite/failure.ts'

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { createJobKeys } from '../admin/job-keys.ts'
-import { playgroundKey } from '../admin/playground-key.ts'
+import { playgroundKey } from '../admin/playground.ts'
 import { readReceipt } from '../admin/requests.ts'
 import type { AdminServices } from '../admin/services.ts'
 import { createSignOn } from '../admin/sign-on.ts'

@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { addFiles } from './apply.ts'
 import { type CommandContext, inPages, type PageOptions } from './command-context.ts'
 import { dayOf, formatFacts } from './format.ts'
+import { type CapOptions, capTermsOf, describeCaps, withCaps } from './people.ts'
 import { describePlan } from './plans.ts'
-import { type CapOptions, capTermsOf, describeCaps, withCaps } from './teams.ts'
 
 export function addAccounts(program: Command, context: CommandContext): void {
   const accounts = program.command('accounts').description('manage accounts')

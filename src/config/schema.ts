@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import type { Cycle } from '../model/allowance.ts'
 import { keylessSchema } from './keyless-schema.ts'
-import { mailSchema, noticesSchema } from './mail-schema.ts'
 import { importSchema, modelGlob, modelSchema } from './model-schema.ts'
-import { paymentsSchema } from './payments-schema.ts'
 import type { ConfigPath } from './problem.ts'
 import {
   choice,
@@ -13,12 +11,14 @@ import {
   integer,
   integerOrOff,
   list,
+  optionalText,
   parseDuration,
   type Reading,
   read,
   scalar,
   section,
   sizeOrAuto,
+  text,
   usd,
   wrong,
 } from './scalars.ts'
@@ -34,6 +34,122 @@ import {
 } from './server-schema.ts'
 import { signInSchema } from './sign-in-schema.ts'
 import { identifier, upstreamSchema } from './upstream-schema.ts'
+
+/** Stripe's own names for keys: secret and restricted ones, for tests and for money. */
+const SECRET_KEY = /^(sk|rk)_(test|live)_[A-Za-z0-9]{8,}$/
+const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/=]{8,}$/
+const PRICE_ID = /^price_[A-Za-z0-9_]{3,}$/
+
+/** Whole cents, because Stripe takes no smaller part of a dollar. */
+const NANO_PER_CENT = 10_000_000n
+
+const wholeCents = (description: string) =>
+  usd(description, '999999').refine(
+    (amount) => amount > 0n && amount % NANO_PER_CENT === 0n,
+    'must be whole cents above zero',
+  )
+
+const planSoldSchema = section('A plan that account owners can buy.', {
+  plan: text('The id of the plan in this file.'),
+  price: text('The recurring price of it at Stripe.', {
+    pattern: PRICE_ID,
+    expected: 'the id of a price, such as price_1Abc',
+  }),
+})
+
+const paymentsSchema = section('How account owners pay by card.', {
+  stripe: section('Stripe takes the cards. Needs the package stripe. Without this section, nothing is sold by card.', {
+    secret_key: text('Secret or restricted key of the Stripe account. Best from a variable or a file.', {
+      pattern: SECRET_KEY,
+      expected: 'a key of Stripe that begins with sk_ or rk_',
+    }),
+    webhook_secret: text('Signing secret of the webhook endpoint /stripe/webhook. Best from a variable or a file.', {
+      pattern: WEBHOOK_SECRET,
+      expected: 'the signing secret of an endpoint, which begins with whsec_',
+    }),
+    api_base: scalar<string>(
+      'Address of Stripe’s API. Anything else is a stand-in for tests.',
+      { type: 'string', examples: ['https://api.stripe.com'] },
+      (value) =>
+        typeof value === 'string' && isApiBase(value)
+          ? read(new URL(value).origin)
+          : wrong(
+              'an address such as https://api.stripe.com',
+              'Scheme, host and port only; http only on this machine.',
+            ),
+    ).prefault('https://api.stripe.com'),
+    top_up_min: wholeCents('The least that is paid at once').prefault('5.00'),
+    top_up_max: wholeCents('The most that is paid at once').prefault('1000.00'),
+    automatic_top_up: flag('Let owners have a saved card charged when their balance is low.').prefault(true),
+    renewal_grace: duration(
+      'How long a plan that renews goes on after a paid period, because Stripe charges up to an hour later.',
+      ['0s', '7d'],
+    ).prefault('3h'),
+    plans: list('The plans that owners can buy.', planSoldSchema),
+  })
+    .refine(({ top_up_min: min, top_up_max: max }) => min <= max, {
+      path: ['top_up_max'],
+      message: 'must be at least top_up_min',
+      params: { whole: true, cure: 'Raise it, or lower top_up_min.' },
+    })
+    .optional(),
+})
+
+export type ParsedPayments = z.output<typeof paymentsSchema>
+
+function isApiBase(written: string): boolean {
+  if (!URL.canParse(written)) return false
+  const url = new URL(written)
+  if (url.pathname !== '/' || url.search || url.hash || url.username || url.password) return false
+  return (
+    url.protocol === 'https:' || (url.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname))
+  )
+}
+
+const ADDRESS = String.raw`[^\s@<>(),;:"\\[\]]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,250}[\p{L}\p{N}])?`
+/** `millrace@example.com`, or `Millrace <millrace@example.com>`. */
+const SENDER = new RegExp(String.raw`^(?:[^\p{Cc}<>"@,;]{1,100} <${ADDRESS}>|${ADDRESS})$`, 'u')
+const ONE_ADDRESS = 'one mail address, such as millrace@example.com or Millrace <millrace@example.com>'
+
+const mailSchema = section(
+  'The mail server that notices and invitations are handed over to. Without it, none is sent.',
+  {
+    host: text('Its name or address.', {
+      pattern: /^[A-Za-z0-9.:_-]+$/,
+      expected: 'a host name or an address',
+      charactersMax: 255,
+    }),
+    port: integer('Its port: usually 587 with starttls, 465 with tls.', [1, 65535]).prefault(587),
+    tls: choice(
+      'starttls: begin TLS on a plain connection, and send nothing without it. tls: TLS from the first byte. none: no TLS, for a mail server on this machine.',
+      ['starttls', 'tls', 'none'],
+    ).prefault('starttls'),
+    user: optionalText('Name to sign in with; null: without signing in.').prefault(null),
+    password: optionalText(`Its password, preferably as \${NAME} or \${file:/path}.`).prefault(null),
+    from: text('Sender of the mails, as Millrace <millrace@example.com>.', {
+      ...{ pattern: SENDER, expected: ONE_ADDRESS, charactersMax: 400 },
+    }),
+    reply_to: optionalText('Where answers go; null: to the sender.', (value) =>
+      SENDER.test(value) ? read(value) : wrong(ONE_ADDRESS),
+    ).prefault(null),
+  },
+).superRefine(({ user, password }, context) => {
+  if ((user === undefined) !== (password === undefined))
+    context.addIssue({
+      ...{
+        code: 'custom',
+        path: [user === undefined ? 'user' : 'password'],
+        message: 'user and password belong together',
+      },
+      params: { cure: 'Write both, or none.', whole: true },
+    })
+})
+
+const noticesSchema = section('Notices to owners and operators.', {
+  allow_private_webhooks: flag(
+    'Send to webhooks at private addresses, and over plain HTTP on this machine. Owners enter their addresses: only for servers whose owners you trust.',
+  ).prefault(false),
+})
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
 

@@ -10,14 +10,13 @@ import {
   madeApiKey,
   member,
   moved,
-  newKeyCaps,
   ofAnyAccount,
   person,
   subscription,
   walletBalance,
   walletEntry,
 } from './admin-views.ts'
-import { capStatus, caps, raiseBody, raised } from './caps.ts'
+import { capStatus, caps, changeTeamBody, createTeamBody, newKeyCaps, raiseBody, raised, teamItem } from './caps.ts'
 import {
   foundModels,
   historyQuery,
@@ -36,7 +35,6 @@ import * as reports from './operator-reports.ts'
 import * as owner from './owner.ts'
 import { accountPayment, paymentItem, paymentsQuery, reconcileBody, reconciliation } from './payments.ts'
 import { auditExportQuery, auditItem, operatorAuditQuery } from './people.ts'
-import { changeTeamBody, createTeamBody, teamItem } from './teams.ts'
 import { count, moment, named, nothing, pageOf, pageQuery } from './values.ts'
 
 const FEBRUARY = { from: '2026-02-01', to: '2026-03-01' }

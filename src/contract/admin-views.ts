@@ -55,8 +55,6 @@ export const member = z.strictObject({
   spent: z.array(capStatus),
 })
 
-export const newKeyCaps = z.strictObject({ account: z.string(), caps: setCaps })
-
 export const invitation = z.strictObject({
   ...operate.invited.shape,
   email: z.string().nullable(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CAP_NAMES, type CapName } from '../model/allowance.ts'
-import { amount, money, time, timeOrNull } from './values.ts'
+import { amount, count, line, money, time, timeOrNull } from './values.ts'
 
 const usdCap = amount.nullable().optional()
 export const QUOTA_MAX = 1_000_000_000_000
@@ -48,3 +48,21 @@ export const raiseBody = z.strictObject({
 })
 
 export const raised = z.strictObject({ cap: z.string(), to: quantity, until: time })
+
+/** A team, and what is left of its budgets. Its keys share them, inside the account's wallet or plan. */
+export const teamItem = z.strictObject({
+  id: z.string(),
+  account: z.string(),
+  name: z.string(),
+  /** Keys that are not revoked. */
+  keys: count,
+  caps: setCaps,
+  spent: z.array(capStatus),
+  created_at: time,
+  archived_at: timeOrNull,
+})
+
+export const createTeamBody = z.strictObject({ name: line(100), caps: caps.optional() })
+
+/** Absent terms stay. An archived team takes no new keys; its keys go on. */
+export const changeTeamBody = createTeamBody.partial().extend({ archived: z.boolean().optional() })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import * as caps from './caps.ts'
+import * as teams from './caps.ts'
 import * as managed from './managed.ts'
 import * as notices from './notices.ts'
 import * as operate from './operate.ts'
@@ -7,9 +8,50 @@ import * as reports from './operator-reports.ts'
 import * as owner from './owner.ts'
 import * as payments from './payments.ts'
 import * as people from './people.ts'
-import * as runs from './runs.ts'
-import * as teams from './teams.ts'
-import { nothing, pageOf, pageQuery, type Requester, type Route } from './values.ts'
+import { count, money, moneyOrNull, nothing, pageOf, pageQuery, type Requester, type Route, time } from './values.ts'
+
+const bounds = { cost: moneyOrNull, requests: count.nullable(), tokens: count.nullable() }
+
+const runFacts = {
+  id: z.string(),
+  state: z.enum(['open', 'ended']),
+  opened_at: time,
+  ends_at: time,
+  /** Null where it has no bound. */
+  budget: z.strictObject(bounds),
+}
+
+/** Less what running requests hold. Null where it has no bound; in a list also two days after its end. */
+const remaining = z.strictObject(bounds)
+
+const runItem = z.strictObject({ ...runFacts, parent: z.string().nullable(), remaining })
+
+const runsPage = pageOf(runItem)
+
+/** Of ended requests, with those of the runs inside. */
+const used = z.strictObject({ cost: money, requests: count, tokens: count })
+
+const runFields = { ...runFacts, used }
+const ownFields = z.strictObject(runFields)
+
+/** A run inside another, with those inside it. */
+interface RunNode extends z.output<typeof ownFields> {
+  readonly runs: readonly RunNode[]
+}
+
+const runNode: z.ZodType<RunNode> = z.strictObject({
+  ...runFields,
+  runs: z.lazy(() => z.array(runNode)),
+})
+
+const runDetail = z.strictObject({
+  ...runFields,
+  runs: z.array(runNode),
+  parent: z.string().nullable(),
+  remaining,
+  /** Whether all runs inside are listed. `used` counts them anyway. */
+  all_listed: z.boolean(),
+})
 
 const NO_ANSWER = z.strictObject({})
 /** A file, which has no schema. */
@@ -110,8 +152,8 @@ export const CONSOLE_API = {
   'GET /usage/refused': query('any-role', owner.refusedTurnsQuery, owner.refusedTurnsAnswer),
   'GET /requests': query('any-role', owner.requestsQuery, owner.requestsPage),
   'GET /requests/:request': query('any-role', nothing, owner.requestDetail),
-  'GET /runs': query('any-role', pageQuery, runs.runsPage),
-  'GET /runs/:run': query('any-role', nothing, runs.runDetail),
+  'GET /runs': query('any-role', pageQuery, runsPage),
+  'GET /runs/:run': query('any-role', nothing, runDetail),
   'GET /second-factor': query('admin', nothing, people.factorRule),
   'PUT /second-factor': confirmedMutation('admin', people.changeFactorRule, people.factorRule),
   'GET /members': query('viewer', pageQuery, pageOf(people.member)),

@@ -3,14 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely, type LogEvent } from 'kysely'
 import { expect, it } from 'vitest'
-import {
-  findClosingTime,
-  findOpeningTime,
-  findOperatedReceipt,
-  listOpenReceiptsOf,
-  listReceiptsByMovement,
-  listReceiptsByRow,
-} from './all-requests.ts'
 import { findAuditTime, listAuditSlice } from './audit.ts'
 import { openContent } from './content/open-content.ts'
 import {
@@ -24,6 +16,14 @@ import {
 } from './content/served-totals.ts'
 import { createStoreDialect } from './kysely-dialect.ts'
 import { openDatabase } from './open-database.ts'
+import {
+  findClosingTime,
+  findOpeningTime,
+  findOperatedReceipt,
+  listOpenReceiptsOf,
+  listReceiptsByMovement,
+  listReceiptsByRow,
+} from './receipts.ts'
 import {
   findSliceEnds,
   sumLaneCalls,

@@ -1,5 +1,4 @@
-import { receiveEvent } from '../admin/payment-events.ts'
-import { asProvider } from '../admin/payment-news.ts'
+import { asProvider, receiveEvent } from '../admin/payment-news.ts'
 import { PaymentProviderFailed } from '../payments/provider.ts'
 import { receiveForm } from './json-route.ts'
 import { refuseUnknownPath } from './paths.ts'

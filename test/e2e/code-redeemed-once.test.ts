@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { listOwnKeys } from '../../src/admin/keys.ts'
-import { playgroundKey } from '../../src/admin/playground-key.ts'
+import { playgroundKey } from '../../src/admin/playground.ts'
 import { requestFunding } from '../../src/admin/wallet.ts'
 import { chat } from '../support/send-chat.ts'
 import { openAccount, rowOf } from '../support/test-account.ts'

@@ -1,6 +1,5 @@
 import { Kysely, type LogEvent } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { listReceiptsByMovement } from '../../src/db/all-requests.ts'
 import {
   SERVED_SUMS,
   sumLatencies,
@@ -10,7 +9,7 @@ import {
 } from '../../src/db/content/served-totals.ts'
 import { createStoreDialect } from '../../src/db/kysely-dialect.ts'
 import { openPostgres } from '../../src/db/postgres/open-database.ts'
-import { listClosedRequests, sumClosedReceipts } from '../../src/db/receipts.ts'
+import { listClosedRequests, listReceiptsByMovement, sumClosedReceipts } from '../../src/db/receipts.ts'
 import {
   sumLaneCalls,
   sumModelMeasures,

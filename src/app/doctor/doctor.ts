@@ -72,7 +72,6 @@ export async function examine(
     looked.push(['ports', `${config.server.port} and ${config.server.metricsPort}`])
   }
   if (database.kind === 'postgres') {
-    const { examinePostgres } = await import('./examine-postgres.ts')
     const seen = await examinePostgres(database.url, config)
     findings.push(...seen.findings)
     looked.push(['PostgreSQL', seen.version ?? 'not reached'])
@@ -80,6 +79,23 @@ export async function examine(
   if (!online) skipped.push('Providers: not called. To send each a short request: millrace doctor --online')
   else findings.push(...(await examineProviders(upstreams, place)), ...(await examinePayments(config.stripe)))
   return report(findings, looked, skipped)
+}
+
+/** Connects once and changes nothing. */
+async function examinePostgres(
+  url: string,
+  { storage, server }: Config,
+): Promise<{ readonly version: string | undefined; readonly findings: readonly Found[] }> {
+  const { inspectPostgres } = await import('../../db/postgres/open-database.ts')
+  const seen = await inspectPostgres(url, { mayLoseCommits: storage.mayLoseCommits })
+  if (seen.kind === 'unreachable')
+    return { version: undefined, findings: [found('postgres-unreachable', seen.message)] }
+  const { version, unsuitable, connectionsMax, connectionsPerProcess } = seen
+  if (unsuitable !== undefined) return { version, findings: [found('postgres-unsuitable', unsuitable)] }
+  const needed = server.workers * connectionsPerProcess
+  if (connectionsMax >= needed) return { version, findings: [] }
+  const message = `max_connections leaves ${connectionsMax} connections, and this server uses up to ${needed}.`
+  return { version, findings: [found('postgres-too-few-connections', message)] }
 }
 
 async function examinePayments(stripe: StripeConfig | undefined): Promise<Found[]> {

@@ -1,18 +1,20 @@
 import type { Migration } from '../sqlite/migrate.ts'
-import { ledgerMigration } from './0001-ledger.ts'
-import { allowancesMigration } from './0002-allowances-and-claims.ts'
+import { allowancesMigration, ledgerMigration } from './0001-and-0002.ts'
 import {
+  directoriesMigration,
+  jobsMigration,
+  mailLanesMigration,
   managedMigration,
   noticesMigration,
+  paidPeriodsMigration,
   paymentsMigration,
+  requiredFactorsMigration,
+  runsMigration,
   secondFactorsMigration,
   signOnMigration,
   tagsMigration,
-} from './0015-to-0020.ts'
-import { paidPeriodsMigration, requiredFactorsMigration, runsMigration } from './0021-to-0024.ts'
-import { directoriesMigration, mailLanesMigration } from './0025-directories-and-mail.ts'
-import { whoseRunsMigration } from './0026-whose-runs.ts'
-import { jobsMigration } from './0027-jobs.ts'
+  whoseRunsMigration,
+} from './0015-to-0027.ts'
 
 /** Without a CHECK or a default only the schema is written, however many receipts the file has. */
 const compactionMigration: readonly string[] = [

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { countJournaled } from '../settle-journal.ts'
 import type { LedgerDb } from '../tables.ts'
-import { MoveRefused } from './refused.ts'
 import { createTally, linesOf, readTable, type TableDigest, type TextDatabase, type TextRow } from './rows.ts'
 import { MOVED_TABLES, type MovedTable } from './tables.ts'
 
@@ -91,4 +92,21 @@ export async function compareTables(
     compared.push({ table: table.name, rows, equal: written.rows === rows && written.digest === digest })
   }
   return compared
+}
+
+/** The move was not begun, or not ended. The message tells the operator what to do. */
+export class MoveRefused extends Error {
+  override readonly name = 'MoveRefused'
+}
+
+export const START_ONCE = 'Start the server there once and stop it, and try again.'
+
+/** Ends of turns that the ledger does not have yet would be charged in the old place only. */
+export async function refuseJournaled(folder: string): Promise<void> {
+  const journaled = await countJournaled(join(folder, 'settles.journal'))
+  if (journaled === 'damaged') throw new MoveRefused(`settles.journal in ${folder} is damaged. ${START_ONCE}`)
+  if (journaled > 0)
+    throw new MoveRefused(
+      `settles.journal in ${folder} has ends that are not in the ledger yet (${journaled}). ${START_ONCE}`,
+    )
 }

@@ -4,15 +4,13 @@ import { PERIOD_ROWS_FROM } from '../../ledger/state/state.ts'
 import { createStoreDialect } from '../kysely-dialect.ts'
 import { LEDGER_ID, MOVING, SEALED_BY } from '../meta.ts'
 import { BODY_KINDS } from '../postgres/bodies.ts'
-import { copyIn } from '../postgres/copy-in.ts'
 import { installSchema } from '../postgres/install.ts'
 import { unusable } from '../postgres/open-database.ts'
 import type { PostgresConnections, PostgresPool } from '../postgres/pool.ts'
 import { TABLE_CHANGES, TABLE_NAMES, TABLES_SCHEMA } from '../postgres/schema.ts'
 import { createPostgresStore, storeTypes } from '../postgres/sql-store.ts'
 import type { LedgerTables } from '../tables.ts'
-import type { BooksReport, MoveSource, MoveTarget } from './move.ts'
-import { MoveRefused } from './refused.ts'
+import { type BooksReport, MoveRefused, type MoveSource, type MoveTarget } from './move.ts'
 import type { TextDatabase, TextRow, Words } from './rows.ts'
 import { type ColumnKind, MADE_BY_SCHEMA, MOVED_TABLES, type MovedColumn, type MovedTable } from './tables.ts'
 
@@ -356,4 +354,28 @@ async function numberOn(
   await client.query(
     `SELECT setval(${sequence}, coalesce(highest, ${first}), highest IS NOT NULL) FROM (${highest}) AS found`,
   )
+}
+
+/** What a connection of the driver offers for COPY. */
+interface CopyConnection {
+  query(text: string): void
+  sendCopyFromChunk(chunk: Buffer): void
+  endCopyFrom(): void
+}
+
+/** Sends lines to `COPY … FROM STDIN` and resolves when the server has them. The driver calls these functions in turn. */
+function copyIn(client: pg.Client, sql: string, lines: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const query = {
+      submit: (connection: unknown) => (connection as CopyConnection).query(sql),
+      handleCopyInResponse(connection: CopyConnection) {
+        connection.sendCopyFromChunk(Buffer.from(lines))
+        connection.endCopyFrom()
+      },
+      handleCommandComplete() {},
+      handleReadyForQuery: () => resolve(),
+      handleError: (error: Error) => reject(error),
+    }
+    client.query(query)
+  })
 }

@@ -3,14 +3,12 @@ import { RUN_KEPT_MS } from '../../model/run.ts'
 import { BODY_TABLES } from './bodies.ts'
 import { SLICE_FUNCTIONS, SLICE_TABLE } from './limit-slices.ts'
 import { LIMIT_FUNCTIONS } from './limits.ts'
-import { MANAGED_TABLES } from './managed.ts'
 import { NOTICE_TABLES } from './notices.ts'
 import { OPERATOR_FUNCTIONS } from './operator.ts'
 import { PAYMENT_TABLES } from './payment-tables.ts'
 import { PERIOD_FUNCTIONS } from './periods.ts'
-import { SECOND_FACTOR_TABLES } from './second-factors.ts'
 import { CONVERSATION_TABLES, SERVED_TABLES } from './served-tables.ts'
-import { SIGN_ON_TABLES } from './sign-on-tables.ts'
+import { SECOND_FACTOR_TABLES, SIGN_ON_TABLES } from './sign-in-tables.ts'
 import {
   ADMIN_CALLS_TABLE,
   ADMIN_KEYS_TABLE,
@@ -18,15 +16,16 @@ import {
   HOLDS_WITHOUT_LOOKS,
   JOB_COLUMNS,
   KIND_INDEXES,
+  MANAGED_TABLES,
   ORGANISATION_TABLES,
   PEOPLE_TABLES,
   PERSONS_OF_RESPONSES,
   PLAYGROUND_INDEX,
   RUNS_TABLE,
   SIGNAL_TABLES,
+  TAG_TABLES,
   WHOSE_RUNS,
 } from './tables.ts'
-import { TAG_TABLES } from './tag-tables.ts'
 import { COMPATIBILITY_FUNCTIONS } from './translate.ts'
 import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS } from './turns.ts'
 import { PROOF_FUNCTIONS } from './verify.ts'

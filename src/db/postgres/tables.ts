@@ -517,3 +517,50 @@ ALTER TABLE runs ADD COLUMN tags text;
 export const HOLDS_WITHOUT_LOOKS = `
 ALTER TABLE receipts DROP CONSTRAINT receipts_account_fkey, DROP CONSTRAINT receipts_node_fkey;
 `
+
+/**
+ * The tags of requests: see 0020-tags of the SQLite file. A node of the version before ends a request with tags too, so a trigger adds
+ * its rows. Series of usage by tag have levels of their own.
+ */
+export const TAG_TABLES = `
+ALTER TABLE receipts ADD COLUMN tags text;
+-- See 0024-asked-values of the SQLite file.
+ALTER TABLE receipts ADD COLUMN asked text;
+CREATE TABLE receipt_tags (
+  account bigint NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  movement bigint NOT NULL,
+  PRIMARY KEY (account, tag, movement)
+);
+CREATE FUNCTION tags_of_receipt() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  INSERT INTO receipt_tags (account, tag, movement)
+    SELECT NEW.account, value, NEW.movement FROM jsonb_array_elements_text(NEW.tags::jsonb) AS each (value)
+    ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER tags_of_receipt AFTER INSERT OR UPDATE ON receipts FOR EACH ROW
+  WHEN (NEW.tags IS NOT NULL AND NEW.movement IS NOT NULL) EXECUTE FUNCTION tags_of_receipt();
+ALTER TABLE usage_series DROP CONSTRAINT usage_series_level_check;
+ALTER TABLE usage_series ADD CONSTRAINT usage_series_level_check
+  CHECK (level IN ('all', 'kind', 'model', 'kind+model', 'key', 'key+model', 'tag', 'kind+tag', 'key+tag'));
+`
+
+/** What operators manage beside the configuration file, with the signal that tells all nodes to load it. */
+export const MANAGED_TABLES = `
+CREATE TABLE managed_entries (
+  row bigint PRIMARY KEY,
+  kind text NOT NULL CHECK (kind IN ('upstream', 'model', 'plan', 'price')),
+  name text COLLATE "C" NOT NULL,
+  entry text,
+  ring_key text,
+  sealed bytea,
+  effective_from bigint NOT NULL,
+  created_at bigint NOT NULL,
+  created_by text NOT NULL,
+  CHECK ((ring_key IS NULL) = (sealed IS NULL))
+);
+CREATE INDEX managed_entries_by_name ON managed_entries (kind, name, row);
+CREATE TRIGGER managed_entry_added AFTER INSERT ON managed_entries
+  FOR EACH STATEMENT EXECUTE FUNCTION signal_change('managed');
+`

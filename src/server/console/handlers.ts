@@ -2,8 +2,8 @@ import { operatedAccount, operatedAccounts, overview } from '../../admin/account
 import { changeAccountStatus, createAccount, resolveAccount } from '../../admin/accounts.ts'
 import { exportAllRequests, listAllRequests } from '../../admin/all-requests.ts'
 import { exportAudit, listAudit, listWholeAudit } from '../../admin/audit.ts'
+import { changeMemberCaps, changeNewKeyCaps, raiseMemberCap, showNewKeyCaps } from '../../admin/caps.ts'
 import { createCodes, listCodes, redeemCode, withdrawCode } from '../../admin/codes.ts'
-import { listConversations, removeConversation, saveConversation, showConversation } from '../../admin/conversations.ts'
 import { findModels, testProvider } from '../../admin/find-models.ts'
 import { invitePerson, readInvite, signUp } from '../../admin/invitations.ts'
 import { invoice, invoiceCsv } from '../../admin/invoice.ts'
@@ -12,13 +12,21 @@ import {
   changeKey,
   createKey,
   listOwnKeys,
+  raiseKeyCap,
   revokeKey,
   rotateKey,
   showOwnKey,
 } from '../../admin/keys.ts'
 import { changeManaged, listManagedEntries, managedVersions } from '../../admin/managed.ts'
 import { exportManaged } from '../../admin/managed-yaml.ts'
-import { changeMember, inviteMember, listMembers, removeMember } from '../../admin/members.ts'
+import {
+  changeMember,
+  inviteMember,
+  listMembers,
+  removeMember,
+  showCappedMember,
+  withManaged,
+} from '../../admin/members.ts'
 import { offeredModels, operatedModels } from '../../admin/models.ts'
 import { done, ifDone, type Outcome, refuseOperation } from '../../admin/outcome.ts'
 import {
@@ -32,18 +40,20 @@ import {
   signInByPasskey,
 } from '../../admin/passkeys.ts'
 import {
+  buyPlan,
   cardStatus,
   changeAutomaticTopUp,
+  changeRenewal,
   listOwnPayments,
   listPayments,
+  listPlansSold,
   removeCard,
   showPayment,
   startTopUp,
 } from '../../admin/payments.ts'
-
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
-import { buyPlan, changeRenewal, listPlansSold } from '../../admin/plan-purchases.ts'
 import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
+import { listConversations, removeConversation, saveConversation, showConversation } from '../../admin/playground.ts'
 import { previewPrice } from '../../admin/price-preview.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
 import { listOwnRuns, showRun } from '../../admin/runs.ts'
@@ -62,14 +72,14 @@ import { statusOfAll } from '../../admin/server-status.ts'
 import { type Client, endSession, listSessions, type SignedIn, signOut } from '../../admin/sessions.ts'
 import { changePassword, confirmPassword, giveFactor, signIn } from '../../admin/sign-in.ts'
 import { exportStatement, walletStatement } from '../../admin/statement.ts'
+import { changeTeam, createTeam, listTeams, raiseTeamCap, showTeam } from '../../admin/teams.ts'
 import { exportUsage, refusedTurnsReport, usageOverview, usageReport } from '../../admin/usage-report.ts'
 import { isoTime } from '../../admin/values.ts'
 import { adjustWallet, creditWallet, listFundingRequests, requestFunding, walletBalance } from '../../admin/wallet.ts'
 import type { AnswerOf } from '../../contract/console-api.ts'
 import { findPersonByRow, hasPeople } from '../../db/people.ts'
 import type { AccountRow } from '../../model/ids.ts'
-import type { FileReply } from '../route-replies.ts'
-import { managedFile } from '../route-replies.ts'
+import { type FileReply, managedFile } from '../route-replies.ts'
 import {
   type AccountRequest,
   type ConsoleRequest,
@@ -81,7 +91,6 @@ import {
 } from './handler.ts'
 import { noticeHandlers, webhookHandlers } from './notice-handlers.ts'
 import { CONFIRMED_MS, csrfTokenOf } from './session.ts'
-import { managerOf, teamHandlers } from './team-handlers.ts'
 
 /** One handler for each route of the contract. The compiler reports a missing one. */
 export const createHandlers = (services: ConsoleServices): Handlers => ({
@@ -455,3 +464,49 @@ const reportHandlers = (services: ConsoleServices) => {
       invoiceFile(services, { ...query, account: params.account }),
   } satisfies Partial<Handlers>
 }
+
+/** Teams of an account, and the caps of teams, people and new keys. Ids of other accounts are answered like ids that do not exist. */
+const teamHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /teams': ({ account }, { query }) => listTeams(services, { account: account.id, ...query }),
+    'POST /teams': (request, { body }) =>
+      createTeam(withActor(request, services), { account: request.account.id, ...body }),
+    'GET /teams/:team': ({ account }, { params }) => showTeam(services, params, account.row),
+    'PATCH /teams/:team': (request, { params, body }) =>
+      changeTeam(
+        withActor(request, services),
+        { ...body, ...params },
+        { of: request.account.row, mayWiden: request.isConfirmed },
+      ),
+    'POST /teams/:team/raise': (request, { params, body }) =>
+      ifDone(raiseTeamCap(withActor(request, services), { ...body, ...params }, request.account.row), () =>
+        showTeam(services, params, request.account.row),
+      ),
+    'GET /new-key-caps': ({ account }) => showNewKeyCaps(services, { account: account.id }),
+    'PATCH /new-key-caps': (request, { body }) =>
+      changeNewKeyCaps(
+        withActor(request, services),
+        { account: request.account.id, ...body },
+        { mayWiden: request.isConfirmed },
+      ),
+    'GET /members/:person': ({ account }, { params }) => showCappedMember(services, account.row, params),
+    'PATCH /members/:person/caps': (request, { params, body }) =>
+      withManaged(services, managerOf(request), params.person, () =>
+        ifDone(
+          changeMemberCaps(withActor(request, services), { ...body, ...params }, { mayWiden: request.isConfirmed }),
+          () => showCappedMember(services, request.account.row, params),
+        ),
+      ),
+    'POST /members/:person/raise': (request, { params, body }) =>
+      withManaged(services, managerOf(request), params.person, () =>
+        ifDone(raiseMemberCap(withActor(request, services), { ...body, ...params }), () =>
+          showCappedMember(services, request.account.row, params),
+        ),
+      ),
+    'POST /keys/:key/raise': (request, { params, body }) =>
+      ifDone(raiseKeyCap(withActor(request, services), { ...body, ...params }, request.scope), () =>
+        showOwnKey(services, request.scope, params.key),
+      ),
+  }) satisfies Partial<Handlers>
+
+const managerOf = ({ account, role, session }: AccountRequest) => ({ account, role, person: session.person })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eraseConversationsOfLeavers } from '../../../src/admin/conversations.ts'
+import { eraseConversationsOfLeavers } from '../../../src/admin/playground.ts'
 import { CONVERSATIONS_MAX } from '../../../src/contract/owner.ts'
 import { createConversations } from '../../../src/db/content/conversations.ts'
 import { type ConsolePerson, openBrowser, PASSWORD, signUp } from '../../support/console-session.ts'

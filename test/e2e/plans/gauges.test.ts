@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KeyStanding } from '../../../src/cli/cli-services.ts'
-import { describeStanding } from '../../../src/cli/gauge.ts'
+import { describeStanding } from '../../../src/cli/usage.ts'
 import { chat, get, hello } from '../../support/send-chat.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
-import { findPersonByEmail } from '../../../src/db/people.ts'
-import { identityInsert } from '../../../src/db/sign-on.ts'
+import { findPersonByEmail, identityInsert } from '../../../src/db/people.ts'
 import { statement } from '../../../src/db/sql-store.ts'
 import { type KeyedAnswer, sendTurn } from '../../e2e/idempotency/keyed.ts'
 import { sendToAdmin } from '../../support/admin-api.ts'

@@ -279,3 +279,73 @@ export const tagsMigration: readonly string[] = [
         SELECT NEW.account, value, NEW.movement FROM json_each(NEW.tags); END`,
   ),
 ]
+
+/**
+ * An account may require a second factor. `strong`: the person has given one in this session, or their provider has asked for it.
+ * Secrets of authenticator apps name the key that seals them, which was the first one of the database until now.
+ */
+export const requiredFactorsMigration: readonly string[] = [
+  'ALTER TABLE accounts ADD COLUMN second_factor INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE sessions ADD COLUMN strong INTEGER NOT NULL DEFAULT 0',
+  `UPDATE sessions SET strong = 1 WHERE means IN ('code', 'recovery_code', 'passkey')`,
+  `ALTER TABLE totp_secrets ADD COLUMN ring_key TEXT NOT NULL DEFAULT ''`,
+  `UPDATE totp_secrets SET ring_key = COALESCE((SELECT value FROM meta WHERE name = 'sealed_by'), '')`,
+]
+
+/** Budgets of runs. What they have used is in `spend_counters`. */
+export const runsMigration: readonly string[] = [
+  `CREATE TABLE runs (
+    row INTEGER PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (row),
+    id TEXT NOT NULL,
+    parent INTEGER REFERENCES runs (row),
+    max_nano INTEGER CHECK (max_nano > 0),
+    max_requests INTEGER CHECK (max_requests > 0),
+    max_tokens INTEGER CHECK (max_tokens > 0),
+    opened_at INTEGER NOT NULL,
+    ends_at INTEGER NOT NULL,
+    UNIQUE (account, id)
+  ) STRICT`,
+  `CREATE INDEX runs_by_parent ON runs (parent) WHERE parent IS NOT NULL`,
+  `CREATE INDEX runs_by_end ON runs (ends_at)`,
+]
+
+/** The period that an invoice has paid for. */
+export const paidPeriodsMigration: readonly string[] = [
+  `ALTER TABLE payments ADD COLUMN purchase INTEGER`,
+  `ALTER TABLE payments ADD COLUMN period_end INTEGER`,
+  `CREATE INDEX payments_of_purchase ON payments (purchase) WHERE purchase IS NOT NULL`,
+]
+
+/**
+ * Each change by a directory counts up `scim_version`, so that of two at once the later one reads again. `deactivated_at`: when the
+ * directory has disabled the person, whom only then it may enable.
+ */
+export const directoriesMigration: readonly string[] = [
+  'ALTER TABLE accounts ADD COLUMN scim_version INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE scim_users ADD COLUMN deactivated_at INTEGER',
+]
+
+/** The account that a mail is about, whose mails are bounded together. */
+export const mailLanesMigration: readonly string[] = [
+  'ALTER TABLE notice_deliveries ADD COLUMN mail_account INTEGER',
+  `CREATE INDEX invitations_of_account ON notice_deliveries (mail_account, created_at) WHERE event = 'invitation'`,
+]
+
+/**
+ * `run` of a key: whether its requests need a run, or which budget each conversation gets; `step_down`: its cheaper model near a cap. `person` of a run: whose key began it, because
+ * a member sees only those.
+ */
+export const whoseRunsMigration: readonly string[] = [
+  'ALTER TABLE keys ADD COLUMN run TEXT',
+  'ALTER TABLE keys ADD COLUMN step_down TEXT',
+  'ALTER TABLE runs ADD COLUMN person INTEGER',
+  'CREATE INDEX runs_of_account ON runs (account)',
+  'CREATE INDEX runs_of_person ON runs (person) WHERE person IS NOT NULL',
+]
+
+/** The runs of CI jobs, whose keys are not stored. */
+export const jobsMigration: readonly string[] = [
+  'ALTER TABLE runs ADD COLUMN key INTEGER',
+  'ALTER TABLE runs ADD COLUMN tags TEXT',
+]

@@ -4,7 +4,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
 import { changeNewKeyCaps } from './caps.ts'
 import { changeKey, createKey, revokeKey, rotateKey } from './keys.ts'
-import { playgroundKey } from './playground-key.ts'
+import { playgroundKey } from './playground.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { LaneTest } from '../admin/test-lanes.ts'
 import { styleFor } from './format.ts'
-import { formatLaneTest } from './upstreams.ts'
+import { formatLaneTest } from './models.ts'
 
 const plain = styleFor(false)
 const TEST: LaneTest = {

@@ -16,7 +16,7 @@ import type { AppliedLimit, LimitScope, RateLimits } from '../model/caller.ts'
 import { rateLimitProblem } from './refusals.ts'
 
 /** A share of the 50,000 that LIMIT_SCHEDULES=50000 plays; LIMIT_SEED plays one again. */
-const SCHEDULES = Number(process.env.LIMIT_SCHEDULES ?? 1_500)
+const SCHEDULES = Number(process.env.LIMIT_SCHEDULES ?? 500)
 const SEED = Number(process.env.LIMIT_SEED ?? randomInt(2 ** 31))
 const STEPS = 40
 const SECOND = 1_000_000

@@ -3,7 +3,7 @@ import { playConversations, WAYS } from '../../test/fixtures/gateway/random-conv
 
 const SEED = 20_281
 /** RANDOM_CONVERSATIONS=20000 for a long run. */
-const RUNS = Number(process.env.RANDOM_CONVERSATIONS ?? 300)
+const RUNS = Number(process.env.RANDOM_CONVERSATIONS ?? 100)
 const WIRES = 4
 
 it('what a provider is sent in one turn is the beginning of what it is sent in the next', {

@@ -9,7 +9,7 @@ import { NANO_MAX } from '../model/money.ts'
 const bench = useLedger()
 
 /** Of the largest amount that the configuration takes: two would not fit into a number of 64 bits together. */
-const GRANTS = Number(process.env.MILLRACE_GRANTS ?? 2000)
+const GRANTS = Number(process.env.MILLRACE_GRANTS ?? 600)
 const HOUR_MS = 3_600_000
 const windows = [quotaOf('5h', { kind: 'anchored', ms: 5 * HOUR_MS }, NANO_MAX)]
 

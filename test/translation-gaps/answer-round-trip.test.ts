@@ -9,7 +9,7 @@ import { finishInChat, randomAnswer, saidBy, saidInChat } from './random-answer.
 import { eventsIn, framesIn, openClient, readerOf, sentBy } from './turns.ts'
 
 const SEED = 20_263
-const RUNS = Number(process.env.RANDOM_TURNS ?? 500)
+const RUNS = Number(process.env.RANDOM_TURNS ?? 200)
 
 /** Chat has one message and one reasoning for an answer: these rows say so, and the model of a chat answer is all of them. */
 const ROWS_OF_CHAT = ['several messages', 'several reasonings', 'summary', 'summary, several parts']

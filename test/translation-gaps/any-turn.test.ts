@@ -19,7 +19,7 @@ import {
 
 const SEED = 20_262
 /** In every run a quarter of them: RANDOM_TURNS=10000. */
-const RUNS = Number(process.env.RANDOM_TURNS ?? 800)
+const RUNS = Number(process.env.RANDOM_TURNS ?? 300)
 
 /** Every road on which an answer is translated. */
 const ROADS = [

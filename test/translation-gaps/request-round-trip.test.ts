@@ -16,7 +16,7 @@ import { lossRows } from './loss-pages.ts'
 import { type RandomRequest, randomChatRequest, randomResponsesRequest } from './random-requests.ts'
 
 const SEED = 20_264
-const RUNS = Number(process.env.RANDOM_TURNS ?? 500)
+const RUNS = Number(process.env.RANDOM_TURNS ?? 200)
 
 const askedIn = (protocol: Protocol, body: object): TurnRequest =>
   protocol === 'chat' ? requestOf(body) : responsesRequestOf({ model: 'm', ...body })

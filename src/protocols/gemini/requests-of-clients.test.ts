@@ -15,7 +15,7 @@ import type { Protocol, TurnRequest } from '../../model/turn.ts'
 import type { GeminiDialect } from './dialects.ts'
 
 const SEED = 20_265
-const RUNS = Number(process.env.RANDOM_TURNS ?? 500)
+const RUNS = Number(process.env.RANDOM_TURNS ?? 200)
 
 const CLIENTS = {
   chat: { ask: (body: object): TurnRequest => requestOf(body), specimens: CHAT_SPECIMENS, random: randomChatRequest },

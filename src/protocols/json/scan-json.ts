@@ -39,7 +39,7 @@ const NAMES_MAX = 100_000
 
 /**
  * Bytes of a parsed value in V8's heap, rounded up. An empty array takes 43 and one in another 58, an empty object 67;
- * `value-bytes.test.ts` measures every kind. Names are counted as unique, because objects with unique names become dictionaries.
+ * `value-bytes.long.test.ts` measures every kind. Names are counted as unique, because objects with unique names become dictionaries.
  */
 const ARRAY_BYTES = 64
 const OBJECT_BYTES = 72

@@ -15,7 +15,7 @@ import type { StreamAdapter } from '../shared/codec-types.ts'
 import type { ResponsesEncoder } from './encoder.ts'
 
 const SEED = 20_261
-const RUNS = Number(process.env.ANY_ANSWERS ?? 1200)
+const RUNS = Number(process.env.ANY_ANSWERS ?? 400)
 /** Slower than all else here. */
 const DOCUMENT_CHECKS_EVERY = 50
 

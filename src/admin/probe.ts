@@ -163,7 +163,7 @@ async function readProbe(options: ReadOptions, answer: UpstreamAnswer, reader: E
   if (bytes > BYTES_MAX) return { kind: 'endless' }
   if (failure instanceof UpstreamTimedOut) return { kind: 'broken-off', expired: failure.phase }
   const isForeign = events === 0 && (failure === undefined || failure instanceof FrameTooLarge)
-  return isForeign ? readForeign(answer, splitter.rest(), bytes) : { kind: 'broken-off', expired: undefined }
+  return isForeign ? readForeign(answer, splitter.takeRest(), bytes) : { kind: 'broken-off', expired: undefined }
 }
 
 /** Some servers refuse a stream with plain JSON, and with status 200. */

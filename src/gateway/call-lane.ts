@@ -113,10 +113,12 @@ export async function callLane(
   if (status < 400) {
     cancellation.disconnectPolicy = disconnectPolicy
     attempt.tierInHead = called.headers['x-gemini-service-tier']
+    // Some servers stream although they were asked for JSON.
+    const isStream = conversion.delivery === 'stream' || called.headers['content-type']?.startsWith('text/event-stream')
     const result =
-      conversion.delivery === 'json' && conversion.relayReply
+      conversion.relayReply && !isStream
         ? await relayJson(services, turn, attempt, { body, relayReply: conversion.relayReply })
-        : await relayStream(services, turn, attempt, { body, adapter: conversion.adapter() })
+        : await relayStream(services, turn, attempt, { body, adapter: conversion.adapter(), wire: terms.dialect.wire })
     // The connection of a complete answer is kept for the next call; any other is closed, so that the provider stops working.
     if (result.kind === 'finished') body.release()
     else body.cancel()

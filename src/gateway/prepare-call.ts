@@ -76,7 +76,7 @@ export function prepareCall(given: LaneCall): PreparedCall | Promise<PreparedCal
     if (encoder.protocol !== 'chat' || dialect.wire !== 'chat' || !chat.canRewrite(request, dialect))
       return translate(call)
     const target = relayTargetOf(call, dialect, request.delivery)
-    return relay(encoder, target, chat.rewriteRequest(request, target))
+    return relay(call, encoder, { target, laneRequest: chat.rewriteRequest(request, target) })
   }
   if (encoder.protocol !== 'responses') throw new Error('a Responses request needs a Responses encoder')
   if (dialect.wire === 'responses' && isCompactedByLane(call, request, dialect.compacts)) {
@@ -86,7 +86,7 @@ export function prepareCall(given: LaneCall): PreparedCall | Promise<PreparedCal
   if (request.compacts !== undefined) return compactBySummary(call, encoder)
   if (dialect.wire === 'responses' && responses.canRewrite(request, dialect)) {
     const target = relayTargetOf(call, dialect, request.delivery)
-    return relay(encoder, target, responses.rewriteRequest(request, target))
+    return relay(call, encoder, { target, laneRequest: responses.rewriteRequest(request, target) })
   }
   return translate(call)
 }
@@ -114,14 +114,15 @@ const withoutSeals = (call: LaneCall): LaneCall => ({
 
 /** Client and lane have the same protocol: the request is rewritten in place, and the answer is relayed. */
 const relay = <Dialect>(
+  call: LaneCall,
   encoder: RelayEncoder<{ readonly model: string; readonly origin: string; readonly dialect: Dialect }>,
-  target: RelayTarget<Dialect>,
-  laneRequest: LaneRequest,
+  { target, laneRequest }: { readonly target: RelayTarget<Dialect>; readonly laneRequest: LaneRequest },
 ): PreparedCall => ({
   laneRequest,
   conversion: {
     delivery: target.delivery,
-    adapter: () => encoder.relay(target),
+    // A stream instead of a JSON answer is collected.
+    adapter: () => (target.delivery === 'json' ? encoder.translate(readerOf(call)) : encoder.relay(target)),
     relayReply: (reply) => encoder.relayReply(reply, target),
   },
 })

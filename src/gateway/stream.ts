@@ -1,9 +1,11 @@
 import { afterSocketsRead } from '../lib/async.ts'
-import { skipComments } from '../protocols/json/bytes.ts'
-import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
+import type { LaneWire } from '../model/wire.ts'
+import { skipComments, tryParse } from '../protocols/json/bytes.ts'
+import { readProviderError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
-import { servedValues } from '../protocols/shared/stream-state.ts'
-import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
+import { type StreamState, servedValues } from '../protocols/shared/stream-state.ts'
+import { FrameSplitter, FrameTooLarge, readData } from '../protocols/sse/frames.ts'
+import { framesOfWhole } from '../protocols/whole-answer.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
 import type { AttemptResult, LaneAttempt, Produced } from './attempt.ts'
@@ -26,6 +28,7 @@ import {
 interface StreamedAnswer {
   readonly body: UpstreamBody
   readonly adapter: StreamAdapter
+  readonly wire: LaneWire
 }
 
 interface RelayedStream {
@@ -60,18 +63,11 @@ export async function relayStream(
   services: TurnServices,
   turn: Turn,
   attempt: LaneAttempt,
-  { body, adapter }: StreamedAnswer,
+  { body, adapter, wire }: StreamedAnswer,
 ): Promise<AttemptResult> {
   const { nowMicros, bounds } = services
-  const stream: RelayedStream = {
-    turn,
-    attempt,
-    adapter,
-    nowMicros,
-    progressAt: attempt.calledAt,
-    hasOutput: false,
-    silentMicros: 0,
-  }
+  const output = { progressAt: attempt.calledAt, hasOutput: false, silentMicros: 0 }
+  const stream: RelayedStream = { turn, attempt, adapter, nowMicros, ...output }
   const { state } = adapter
   const { sink, cancellation } = turn
   const outputBytesMax = attempt.outputCap * turn.request.choices * BYTES_PER_TOKEN_MAX
@@ -79,23 +75,23 @@ export async function relayStream(
   let endUsageWait: (() => void) | undefined
   let ready: Buffer[] = []
   let unsentBytes = 0
+  let isLast = false
   try {
-    for (;;) {
+    while (!isLast) {
       let read: readonly Buffer[]
       try {
         read = await body.read()
       } catch (error) {
         return resultOfFailure(stream, error instanceof Error ? error : new Error(String(error)), ready)
       }
-      if (read.length === 0) break
+      if (read.length === 0) {
+        isLast = true
+        read = framesAtEnd(state, splitter.takeRest(), wire)
+        if (read.length === 0) break
+      }
       const bytesBefore = state.outputBytes
       const { pieces, hasContent, isOver, failure } = readFrames(adapter, splitter, read)
-      if (state.outputBytes > bytesBefore) {
-        const now = nowMicros()
-        stream.silentMicros += silenceUntil(stream, now)
-        stream.hasOutput = true
-        stream.progressAt = now
-      }
+      if (state.outputBytes > bytesBefore) noteOutput(stream, nowMicros())
       ready.push(...pieces)
       const isUnsent = attempt.firstContentAt === undefined
       if (isUnsent) for (const { length } of pieces) unsentBytes += length
@@ -130,8 +126,6 @@ export async function relayStream(
       if (state.outputBytes > outputBytesMax)
         return ended(stream, overloadedFault('Server error: the provider went on past the output cap.'))
     }
-    // What follows the last frame is no part of the answer.
-    if (!state.done) state.error ??= errorInstead(splitter.rest())
     // A complete answer that begins with a call: nothing of it was sent.
     const isHeldBack = attempt.firstContentAt === undefined && state.calls > 0 && isComplete(stream)
     const problem = isHeldBack ? await untilReleased(turn) : undefined
@@ -205,15 +199,33 @@ function readFrames(adapter: StreamAdapter, splitter: FrameSplitter, read: reado
 const isComplete = ({ adapter: { state } }: RelayedStream): boolean =>
   state.finished && state.error === undefined && state.invalid === undefined
 
-/** Some servers refuse with plain JSON although a stream was requested. */
-function errorInstead(rest: Buffer): UpstreamError | undefined {
+/**
+ * What is left of a stream at its end, as whole frames. A last frame without its blank line counts where its JSON is whole. A server that
+ * ignores `stream` has sent its whole answer, or an error, as JSON.
+ */
+function framesAtEnd(state: StreamState, rest: Buffer, wire: LaneWire): Buffer[] {
   const body = skipComments(rest)
-  if (body[0] !== OPENING_BRACE) return undefined
+  if (!JSON_OPENINGS.has(body[0])) {
+    const data = readData(rest)?.toString('utf8')
+    const isWhole = data !== undefined && (data === DONE || tryParse(data) !== undefined)
+    return isWhole ? [rest, BLANK_LINES] : []
+  }
+  const frames = framesOfWhole(wire, body)
+  if (frames !== undefined) return [frames]
   const error = readProviderError(undefined, body)
-  return error.message === '' && error.code === undefined ? undefined : error
+  if (error.message !== '' || error.code !== undefined) state.error ??= error
+  return []
 }
 
-const OPENING_BRACE = 0x7b
+const JSON_OPENINGS: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'))
+const DONE = '[DONE]'
+const BLANK_LINES = Buffer.from('\n\n')
+
+function noteOutput(stream: RelayedStream, now: number): void {
+  stream.silentMicros += silenceUntil(stream, now)
+  stream.hasOutput = true
+  stream.progressAt = now
+}
 
 /** How long the provider was silent since its last output. */
 function silenceUntil({ progressAt, hasOutput }: RelayedStream, now: number): number {

@@ -354,11 +354,13 @@ const COUNTS = [
   ...['output_tokens', 'output_tokens_details', 'iterations'],
 ]
 
-/** The counts so far: later ones replace earlier ones, null and absent ones change nothing. */
+/** The counts so far: later ones replace earlier ones. Null and absent ones change nothing, and neither does a zero for what was counted. */
 export function mergeUsage(known: Fields, usage: unknown): Fields {
   if (!isObject(usage)) return known
   const counts = COUNTS.flatMap((name) =>
-    usage[name] === null || usage[name] === undefined ? [] : [[name, usage[name]]],
+    usage[name] === null || usage[name] === undefined || (usage[name] === 0 && name in known)
+      ? []
+      : [[name, usage[name]]],
   )
   return { ...known, ...Object.fromEntries(counts) }
 }

@@ -12,6 +12,17 @@ describe('usage', () => {
     })
   })
 
+  it('keeps what was counted where the last count is zero', () => {
+    const first = { input_tokens: 1000, cache_read_input_tokens: 500 }
+    expect(read(first, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 })).toMatchObject({
+      ...{ uncachedInput: 1000, cachedInput: 500, output: 7 },
+    })
+    expect(read({ input_tokens: 0 }, { input_tokens: 9, output_tokens: 0 })).toMatchObject({
+      uncachedInput: 9,
+      output: 0,
+    })
+  })
+
   it('has thinking inside the output, never more of it than that', () => {
     const usage = { input_tokens: 1, output_tokens: 5, output_tokens_details: { thinking_tokens: 9 } }
     expect(read(usage)).toMatchObject({ output: 5, reasoning: 5 })

@@ -172,7 +172,7 @@ function readStream(pieces: readonly Buffer[], publicModel: string, withTemplate
     }
     seen.push({ bytes: Buffer.concat(out).toString('latin1'), isContent, state: structuredClone(tap.state) })
   }
-  return { seen, rest: String(splitter.rest()), templatedFrames }
+  return { seen, rest: String(splitter.takeRest()), templatedFrames }
 }
 
 const cutAt = (whole: Buffer, places: readonly number[]): Buffer[] => {

@@ -121,14 +121,15 @@ export function skipValidString(bytes: Buffer, openingQuote: number, most = byte
   }
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const [COLON, NEWLINE, SPACES] = [0x3a, 0x0a, new Set([0x20, 0x09, 0x0d, 0x0a])]
 
 /**
  * JSON without what servers send before it to keep the connection alive: blank lines (DeepSeek), and comments as in a stream
- * (OpenRouter).
+ * (OpenRouter). A byte order mark means nothing.
  */
 export function skipComments(body: Buffer): Buffer {
-  let at = 0
+  let at = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
   for (;;) {
     while (SPACES.has(body[at] ?? 0)) at++
     if (body[at] !== COLON) return body.subarray(at)

@@ -25,6 +25,12 @@ describe('the usage of a Responses lane', () => {
     }
   })
 
+  it('is read under the names of Chat too', () => {
+    const details = { prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 2 } }
+    const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, ...details }
+    expect(classesOf(readUsage(reported))).toEqual([10, 4, 0, 5, 2])
+  })
+
   it('is none where it is missing or no numbers', () => {
     for (const reported of [undefined, null, 7, [], {}, { input_tokens: 1 }, { input_tokens: '1', output_tokens: 1 }]) {
       expect(readUsage(reported)).toBeUndefined()

@@ -141,11 +141,14 @@ const FINAL_STATUSES = new Set(['completed', 'incomplete', 'failed', 'cancelled'
  */
 export function readUsage(usage: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined
-  const input = countOf(usage.input_tokens)
-  const output = countOf(usage.output_tokens)
+  // Some servers count under the names of Chat.
+  const input = countOf(usage.input_tokens ?? usage.prompt_tokens)
+  const output = countOf(usage.output_tokens ?? usage.completion_tokens)
   if (input === undefined || output === undefined) return undefined
-  const inputDetails = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {}
-  const outputDetails = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
+  const ofInput = usage.input_tokens_details ?? usage.prompt_tokens_details
+  const ofOutput = usage.output_tokens_details ?? usage.completion_tokens_details
+  const inputDetails = isObject(ofInput) ? ofInput : {}
+  const outputDetails = isObject(ofOutput) ? ofOutput : {}
   const counts = {
     input,
     cached: countOf(inputDetails.cached_tokens) ?? 0,

@@ -97,13 +97,13 @@ export class FrameSplitter {
     return end === this.#start ? undefined : this.#takeUntil(end)
   }
 
-  /** The unfinished frame that is left when the stream ends; empty for none. */
-  rest(): Buffer {
-    return this.#bytes.subarray(this.#start)
+  /** Takes the unfinished frame that is left when the stream ends; empty for none. */
+  takeRest(): Buffer {
+    return this.#takeUntil(this.#bytes.length)
   }
 
   #append(more: Buffer): Buffer {
-    const rest = this.rest()
+    const rest = this.#bytes.subarray(this.#start)
     if (rest.length < ROOM_FROM_BYTES) {
       this.#room = undefined
       return Buffer.concat([rest, more])

@@ -13,7 +13,7 @@ const split = (pieces: readonly Buffer[], frameBytesMax = 1024 * 1024) => {
     splitter.push(piece)
     return allOf(splitter)
   })
-  return { frames: frames.map(String), rest: String(splitter.rest()) }
+  return { frames: frames.map(String), rest: String(splitter.takeRest()) }
 }
 
 describe('FrameSplitter', () => {
@@ -72,10 +72,13 @@ describe('FrameSplitter', () => {
     const splitter = new FrameSplitter({ frameBytesMax: 1024 })
     splitter.push(read)
     expect(allOf(splitter)).toHaveLength(5000)
-    expect(String(splitter.rest())).toBe('data: b')
-    expect(splitter.rest().buffer).not.toBe(read.buffer)
+    const rest = splitter.takeRest()
+    expect(String(rest)).toBe('data: b')
+    expect(rest.buffer).not.toBe(read.buffer)
+    expect(String(splitter.takeRest())).toBe('')
+    splitter.push(Buffer.from('data: d'))
     splitter.push(Buffer.from('\n\n'))
-    expect(String(splitter.next())).toBe('data: b\n\n')
+    expect(String(splitter.next())).toBe('data: d\n\n')
   })
 
   it('leaves out a byte order mark at the begin, however it is cut, and nowhere else', () => {

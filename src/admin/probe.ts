@@ -157,6 +157,7 @@ async function readProbe(options: ReadOptions, answer: UpstreamAnswer, reader: E
   clearTimeout(timer)
   answer.body.cancel()
   if (state.error !== undefined) return refusedBy({ ...state.error, status: undefined, param: undefined })
+  finish ??= reader.ending
   if (state.finished && finish !== undefined) {
     return { kind: 'answered', finish, firstWordMs, model, usage: state.usage, totalMs: sinceStart() }
   }

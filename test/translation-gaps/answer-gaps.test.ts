@@ -5,7 +5,7 @@ import { chatDialect } from '../../src/protocols/chat/dialects.ts'
 import { createChatEncoder } from '../../src/protocols/chat/encoder.ts'
 import { responsesDialect } from '../../src/protocols/responses/dialects.ts'
 import type { ClientEncoder, EventReader } from '../../src/protocols/shared/codec-types.ts'
-import { FrameSplitter } from '../../src/protocols/sse/frames.ts'
+import { DONE_FRAME, FrameSplitter } from '../../src/protocols/sse/frames.ts'
 import { codecs, type LaneDialect } from '../../src/protocols/wires.ts'
 import { requestOf, SETTLED } from '../fixtures/protocols/chat/translate.ts'
 import { collectReply } from '../fixtures/protocols/collect-reply.ts'
@@ -68,7 +68,7 @@ interface ReadAnswer {
 
 function readFrames(dialect: LaneDialect, frames: readonly Buffer[]): ReadAnswer {
   const reader = readerFor(dialect)
-  const events = frames.flatMap((frame) => reader.read(frame))
+  const events = [...frames, DONE_FRAME].flatMap((frame) => [...reader.read(frame)])
   const { usage } = reader.state
   // Counts that come behind the end are no event.
   if (usage) events.push({ type: 'usage', usage })

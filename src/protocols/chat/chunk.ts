@@ -60,6 +60,10 @@ export function textBytesOf(message: Fields): number {
   return bytes
 }
 
+/** A delta with something for the client to show. */
+export const hasContent = (delta: Fields): boolean =>
+  textBytesOf(delta) > 0 || callsBegun(delta) > 0 || (Array.isArray(delta.content) && delta.content.length > 0)
+
 const bytesOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0)
 
 const bytesOfFunction = (called: unknown): number =>

@@ -69,6 +69,7 @@ function translateStream(reader: EventReader, stamp: ChunkStamp, wantsUsage: boo
   const writer = new ChunkWriter(stamp)
   const head = { id: stamp.id, created: stamp.created, systemFingerprint: undefined }
   const repeated = new RepeatedText()
+  let end: Buffer | undefined
   return {
     state: reader.state,
     read(frame) {
@@ -83,7 +84,11 @@ function translateStream(reader: EventReader, stamp: ChunkStamp, wantsUsage: boo
       for (const text of texts) reader.repeatText?.(text)
       return { bytes: writer.write(texts.map((text) => ({ type: 'text-delta', text }))), isContent: true }
     },
-    close: (settled) => (wantsUsage ? closingWithUsage(stamp.model, head, settled) : DONE_FRAME),
+    close(settled) {
+      // The reader may wait for the end of the stream with its last events.
+      end ??= Buffer.from(writer.write(reader.read(DONE_FRAME)) ?? '')
+      return Buffer.concat([end, wantsUsage ? closingWithUsage(stamp.model, head, settled) : DONE_FRAME])
+    },
   }
 }
 
@@ -96,7 +101,10 @@ function translateReply(reader: EventReader, stamp: ChunkStamp): StreamAdapter {
       for (const event of reader.read(frame)) collector.add(event)
       return NOTHING_ENCODED
     },
-    close: (settled) => writeReply(collector.reply(), stamp, settled),
+    close(settled) {
+      for (const event of reader.read(DONE_FRAME)) collector.add(event)
+      return writeReply(collector.reply(), stamp, settled)
+    },
   }
 }
 

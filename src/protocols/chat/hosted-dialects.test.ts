@@ -90,6 +90,7 @@ describe('a request to', () => {
 
 const HEAD = { id: 'm1', object: 'chat.completion.chunk', created: 9, model: 'lane' }
 const frame = (value: object) => Buffer.from(`data: ${JSON.stringify({ ...HEAD, ...value })}\n\n`)
+const DONE = Buffer.from('data: [DONE]\n\n')
 const delta = (emitted: object, over: object = {}) => ({
   choices: [{ index: 0, delta: emitted, finish_reason: null, ...over }],
 })
@@ -104,12 +105,13 @@ function encoderFor(stream: boolean) {
 function receivedOf(dialect: string, chunks: readonly object[]) {
   const lane = { model: 'lane', dialect: chatDialect(dialect) }
   const adapter = encoderFor(true).relay(lane)
-  const sent = chunks.flatMap((chunk) => {
-    const { bytes } = adapter.read(frame(chunk))
-    return bytes === undefined ? [] : [JSON.parse(String(bytes).slice('data: '.length)) as { choices: Fields[] }]
+  const sent = [...chunks.map(frame), DONE].flatMap((each) => {
+    const { bytes } = adapter.read(each)
+    const frames = String(bytes ?? '').matchAll(/^data: (.+)$/gm)
+    return [...frames].map(([, data]) => JSON.parse(data!) as { choices: Fields[] })
   })
   const reader = createEventReader({ dialect: lane.dialect, origin: 'lane', mint: countedIds() })
-  const events: TurnEvent[] = chunks.flatMap((chunk) => reader.read(frame(chunk)))
+  const events: TurnEvent[] = [...chunks.map(frame), DONE].flatMap((each) => [...reader.read(each)])
   expect([adapter.state.invalid, reader.state.invalid]).toEqual([undefined, undefined])
   expect([adapter.state.finished, reader.state.finished]).toEqual([true, true])
   return { choices: sent.flatMap(({ choices }) => choices), events }
@@ -183,7 +185,8 @@ describe('a stream of', () => {
     const { choices } = receivedOf('google-vertex', [
       delta({ role: 'assistant', tool_calls: [signed] }, { finish_reason: 'stop' }),
     ])
-    expect(choices[0]).toMatchObject({ delta: { tool_calls: [{ index: 0, ...signed }] }, finish_reason: 'tool_calls' })
+    expect(choices[0]).toMatchObject({ delta: { tool_calls: [{ index: 0, ...signed }] }, finish_reason: null })
+    expect(choices[1]).toMatchObject({ index: 0, delta: {}, finish_reason: 'tool_calls' })
   })
 
   it('the AI Gateway’s reasoning is read once, although it comes in two fields', () => {

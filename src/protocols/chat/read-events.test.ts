@@ -12,9 +12,11 @@ function readerOf(dialect = 'generic') {
   return createEventReader({ dialect: chatDialect(dialect), origin: 'lane', mint })
 }
 
+const DONE = Buffer.from('data: [DONE]\n\n')
+
 function read(...chunks: object[]): TurnEvent[] {
   const reader = readerOf()
-  return chunks.flatMap((each) => reader.read(frame(each)))
+  return [...chunks.map(frame), DONE].flatMap((each) => [...reader.read(each)])
 }
 
 const text = (emitted: string): TurnEvent => ({ type: 'text-delta', text: emitted })
@@ -69,7 +71,7 @@ describe('text', () => {
       fragments(fragment(0, { name: 'look', arguments: '' })),
       chunk({ reasoning_content: 'then' }, 'stop'),
     ]
-    expect(chunks.flatMap((each) => reader.read(frame(each)))).toEqual([
+    expect([...chunks.map(frame), DONE].flatMap((each) => reader.read(each))).toEqual([
       ...[thought('h'), thought('m'), seal('hm'), text('a'), thought('so'), seal('so'), start(0)],
       ...[thought('then'), seal('then'), ended(0), over('tool-calls')],
     ])
@@ -230,7 +232,7 @@ describe('calls', () => {
 })
 
 describe('the end', () => {
-  it('is reported in our own words, once, and nothing comes behind it', () => {
+  it('is reported in our own words, once, behind everything else', () => {
     const words = {
       stop: 'stop',
       length: 'length',
@@ -239,8 +241,53 @@ describe('the end', () => {
       x: 'stop',
     }
     for (const [word, reason] of Object.entries(words)) expect(read(chunk({}, word))).toEqual([over(reason)])
-    expect(read(chunk({ content: 'a' }, 'stop'), chunk({ content: 'b' }, 'stop'))).toEqual([text('a'), over('stop')])
+    const each = ['a', 'b'].map((emitted) => chunk({ content: emitted }, 'stop'))
+    expect(read(...each)).toEqual([text('a'), text('b'), over('stop')])
+    expect(read(...each, chunk({}, 'length'))).toEqual([text('a'), text('b'), over('length')])
     expect(read(chunk({}, ''), chunk({}))).toEqual([])
+  })
+
+  it('comes with a usage behind the finish reason, and nothing comes behind it', () => {
+    const reader = readerOf()
+    const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
+    const ending = chunk({ content: 'a' }, 'stop', { usage: usage.usage })
+    expect(reader.read(frame(ending))).toEqual([text('a')])
+    expect([reader.state.finished, reader.ending]).toEqual([true, 'stop'])
+    expect(reader.read(frame(usage))).toEqual([over('stop')])
+    expect(reader.ending).toBeUndefined()
+    expect(reader.read(DONE)).toEqual([])
+    const other = readerOf()
+    const more = [ending, usage, chunk({ content: 'b' })].flatMap((each) => other.read(frame(each)))
+    expect(more).toEqual([text('a'), over('stop')])
+    expect(other.state.invalid).toBe('content after the end of the answer')
+  })
+
+  it('does not come while a call behind the finish reason has no name', () => {
+    const reader = readerOf()
+    const whole = fragments(fragment(0, { name: 'look', arguments: '{}' }, { id: 'a' }))
+    const finished = [
+      ...[whole, chunk({}, 'stop'), fragments(fragment(1, { arguments: '{"a"' }, { id: 'b' }))],
+      fragments(fragment(1, { name: 'see', arguments: ':1}' })),
+    ].map((each) => {
+      reader.read(frame(each))
+      return reader.state.finished
+    })
+    expect(finished).toEqual([false, true, false, true])
+    expect(reader.read(DONE)).toEqual([ended(0), ended(1), over('tool-calls')])
+  })
+
+  it('makes a usage final that counts the whole answer, and not one that more content follows', () => {
+    const reader = readerOf()
+    const counted = (emitted: string, output: number) =>
+      chunk({ content: emitted }, 'stop', { usage: { prompt_tokens: 1, completion_tokens: output } })
+    for (const [each, isFinal] of [
+      [counted('a', 1), true],
+      [chunk({ content: 'b' }), false],
+      [counted('c', 3), true],
+    ] as const) {
+      reader.read(frame(each))
+      expect(reader.state.usageIsFinal).toBe(isFinal)
+    }
   })
 
   it('usage is taken from wherever it stands, also behind the end', () => {

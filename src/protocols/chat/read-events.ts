@@ -1,15 +1,15 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { TokenLogprob, TurnEvent } from '../../model/event.ts'
+import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { firstOf, readLogprobs } from '../shared/texts.ts'
 import { BROKEN_ARGUMENTS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
 import {
-  callsBegun,
   deltaOf,
   failureInFinish,
   faultInCalls,
   finishReasonFrom,
+  hasContent,
   joinChoices,
   parseChunk,
   plainContent,
@@ -17,12 +17,16 @@ import {
   textBytesOf,
 } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
-import { ToolCallRepair } from './repair-chunk.ts'
+import { hasFinish, ToolCallRepair } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
 
 export const createEventReader = (options: ReaderOptions<ChatDialect>): EventReader => new ChatEventReader(options)
 
-/** Reads the stream of a chat lane, with the oddities of its server, as events. Only its first choice counts. */
+/**
+ * Reads the stream of a chat lane, with the oddities of its server, as events. Only its first choice counts. The events of the end
+ * come when the answer is over (a usage behind the finish reason, or `[DONE]`), because some servers send a finish reason with
+ * every chunk, or more reasoning and calls behind it.
+ */
 class ChatEventReader implements EventReader {
   readonly state = newStreamState()
   readonly #options: ReaderOptions<ChatDialect>
@@ -37,6 +41,11 @@ class ChatEventReader implements EventReader {
   /** The reasoning since the last other content, where the server wants it back. */
   #reasoning = ''
   #isPlainText = false
+  /** The finish reason in the server's words; undefined until there is one. */
+  #finish: string | undefined
+  /** Content has followed a finish reason, so the last one is right and not the first. */
+  #wentOn = false
+  #hasEnded = false
   #events: TurnEvent[] = []
 
   constructor(options: ReaderOptions<ChatDialect>) {
@@ -47,12 +56,16 @@ class ChatEventReader implements EventReader {
     const { state } = this
     if (state.done || state.invalid !== undefined || state.error) return []
     const chunk = parseChunk(state, frame)
-    if (chunk === undefined) return []
     this.#events = []
     this.#isPlainText = false
-    this.#usage.read(chunk, 1, this.#options.dialect)
+    if (chunk === undefined) {
+      if (state.done) this.#end()
+      return this.#events
+    }
+    const hasUsage = this.#usage.read(chunk, 1, this.#options.dialect)
     const bytesBefore = state.outputBytes
-    this.#readChunk(chunk)
+    const hasAnswer = this.#readChunk(chunk)
+    if (hasUsage && !hasAnswer) this.#end()
     if (state.outputBytes > bytesBefore) state.contentFrames += 1
     recordUsage(state, this.#usage.usage)
     if (chunk.service_tier !== undefined) state.serviceTier = chunk.service_tier
@@ -71,18 +84,20 @@ class ChatEventReader implements EventReader {
     this.state.contentFrames += 1
   }
 
-  #readChunk({ choices }: Fields): void {
+  get ending(): FinishReason | undefined {
+    return this.state.finished && !this.#hasEnded ? this.#endReason() : undefined
+  }
+
+  /** False for a chunk without a part of the answer. */
+  #readChunk({ choices }: Fields): boolean {
     const { state } = this
     const joins = this.#options.dialect.splitsChoices && Array.isArray(choices)
     const choice = firstOf(joins ? joinChoices(choices, 'delta') : choices)
-    if (choice === undefined) return
+    if (choice === undefined) return false
     const delta = deltaOf(choice)
-    if (state.finished) {
-      if (textBytesOf(delta) > 0 || callsBegun(delta) > 0) state.invalid = CONTENT_AFTER_END
-      return
-    }
+    if (this.#finish !== undefined && !this.#goesOn(choice, delta)) return false
     state.error = failureInFinish(choice)
-    if (state.error) return
+    if (state.error) return true
     if (Array.isArray(delta.content)) {
       const { content, reasoning } = plainContent(delta.content)
       delta.content = content
@@ -94,7 +109,24 @@ class ChatEventReader implements EventReader {
     state.heldBytes = this.#repair?.waitingBytes ?? 0
     state.outputBytes = this.#emittedBytes + state.heldBytes
     state.calls = this.#calls.size
-    state.finished = this.#readFinish(choice.finish_reason)
+    this.#readFinish(choice)
+    return true
+  }
+
+  /** Whether a chunk behind the finish reason has more of the answer. */
+  #goesOn(choice: Fields, delta: Fields): boolean {
+    if (!hasContent(delta)) {
+      if (this.#wentOn) this.#readFinish(choice)
+      return false
+    }
+    if (this.#hasEnded) {
+      this.state.invalid = CONTENT_AFTER_END
+      return false
+    }
+    this.#wentOn = true
+    // A usage that came with the finish reason did not count what follows.
+    this.state.usageIsFinal = false
+    return true
   }
 
   /** Writes every call of a delta in the fragments that clients know. */
@@ -162,22 +194,38 @@ class ChatEventReader implements EventReader {
     if (isText(text)) this.#events.push({ type: 'tool-call-delta', call, text })
   }
 
-  #readFinish(reason: unknown): boolean {
-    const finish = finishReasonFrom(reason, this.#repair)
-    if (finish === null) return false
-    // A call may be a custom tool of the client: `restore-tools.ts` knows, and checks the arguments.
+  #readFinish(choice: Fields): void {
+    const { state } = this
+    const isNew = hasFinish(choice)
+    if (isNew) this.#finish = choice.finish_reason
+    if (this.#finish === undefined) return
+    const finish = finishReasonFrom(this.#finish, this.#repair)
     const fault = faultInCalls(finish, this.#repair)
-    if (fault !== undefined && fault !== BROKEN_ARGUMENTS) {
-      this.state.invalid = fault
-      return false
-    }
+    // A call that began behind the finish reason may not be whole yet.
+    state.finished = fault === undefined
+    if (!isNew) return
+    this.#isPlainText = false
+    state.finishReason = finish ?? undefined
+    // A call may be a custom tool of the client: `restore-tools.ts` knows, and checks the arguments.
+    if (fault === BROKEN_ARGUMENTS) this.#end()
+    else state.invalid = fault
+  }
+
+  /** Gives the events of the end, once. */
+  #end(): void {
+    if (this.#finish === undefined || this.#hasEnded) return
+    this.#hasEnded = true
+    this.state.finished = true
     if (this.#reasoning !== '') this.#sealReasoning()
-    this.state.finishReason = finish
-    const calls = this.#calls.size
-    for (let call = 0; call < calls; call++) this.#events.push({ type: 'tool-call-end', call })
-    const known = finish === 'length' ? finish : finish === 'content_filter' ? 'content-filter' : undefined
-    this.#events.push({ type: 'turn-end', reason: known ?? (calls > 0 ? 'tool-calls' : 'stop') })
-    return true
+    for (let call = 0; call < this.#calls.size; call++) this.#events.push({ type: 'tool-call-end', call })
+    this.#events.push({ type: 'turn-end', reason: this.#endReason() })
+  }
+
+  #endReason(): FinishReason {
+    const finish = finishReasonFrom(this.#finish, this.#repair)
+    if (finish === 'length') return finish
+    if (finish === 'content_filter') return 'content-filter'
+    return this.#calls.size > 0 ? 'tool-calls' : 'stop'
   }
 }
 

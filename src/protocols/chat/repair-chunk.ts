@@ -3,16 +3,16 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { ChatRequest } from '../../model/turn.ts'
 import { JsonProgress } from '../json/syntax.ts'
 import type { MintIds } from '../shared/codec-types.ts'
-import { BROKEN_ARGUMENTS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
+import { BROKEN_ARGUMENTS } from '../tools/tool-names.ts'
 import {
   type CallsSoFar,
-  callsBegun,
   deltaOf,
+  failureInFinish,
   faultInCalls,
   finishReasonFrom,
+  hasContent,
   joinChoices,
   plainContent,
-  textBytesOf,
 } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
 import { argumentsText } from './write-messages.ts'
@@ -28,7 +28,10 @@ export interface RelayOptions {
 
 interface ChoiceState {
   hasRole: boolean
-  finished: boolean
+  /** The finish reason in the server's words; undefined until there is one. */
+  finish: string | undefined
+  /** Content has followed a finish reason, so the last one is right and not the first. */
+  wentOn: boolean
   /** Undefined until there is a call. */
   calls: ToolCallRepair | undefined
 }
@@ -43,8 +46,10 @@ const CHUNK = 'chat.completion.chunk'
 export class ChunkRepair {
   /** What is wrong with the answer and cannot be repaired. */
   fault: string | undefined
-  /** Every requested choice has a finish reason. */
+  /** Every requested choice has a finish reason. Content may follow it all the same. */
   finished = false
+  /** Content of a choice has followed its finish reason. */
+  wentOn = false
   /** The last one, in the provider's words. */
   finishReason: string | undefined = undefined
   readonly #options: RelayOptions
@@ -53,7 +58,6 @@ export class ChunkRepair {
   #id: string | undefined
   #created: number | undefined
   #last: ChoiceState | undefined
-  #finishedCount = 0
 
   constructor(options: RelayOptions) {
     this.#options = options
@@ -81,12 +85,15 @@ export class ChunkRepair {
       if (typeof choice.index !== 'number') changed = set(choice, 'index', at) || changed
       const index = choice.index as number
       if (!isRequested(index, request.choices)) continue
-      const state = this.#states.get(index) ?? { hasRole: false, finished: false, calls: undefined }
+      const state = this.#states.get(index) ?? { hasRole: false, finish: undefined, wentOn: false, calls: undefined }
       this.#states.set(index, state)
-      if (state.finished) {
-        const delta = deltaOf(choice)
-        if (textBytesOf(delta) > 0 || callsBegun(delta) > 0) this.fault ??= CONTENT_AFTER_END
-        continue
+      if (state.finish !== undefined) {
+        if (!hasContent(deltaOf(choice))) {
+          if (state.wentOn) this.#readFinish(state, choice)
+          continue
+        }
+        state.wentOn = true
+        this.wentOn = true
       }
       kept.push(choice)
       this.#last = state
@@ -98,29 +105,55 @@ export class ChunkRepair {
   }
 
   #repairChoice(state: ChoiceState, choice: Fields): boolean {
-    const { functionForm, choices } = this.#options.request
     let changed = isObject(choice.delta) ? false : set(choice, 'delta', deltaOf(choice))
     // Beside a delta, `message` repeats the answer so far; the SDK's helper would add each to what it has.
     if (choice.message !== undefined) changed = remove(choice, 'message')
-    const delta = choice.delta as Fields
-    changed = this.#repairDelta(state, delta) || changed
-    const finish = finishReasonFrom(choice.finish_reason, state.calls)
-    if (finish === null) return choice.finish_reason === '' ? set(choice, 'finish_reason', null) : changed
-    state.finished = true
-    this.finishReason = finish
-    this.#finishedCount += 1
-    this.finished = this.#finishedCount >= choices
-    if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)
+    changed = this.#repairDelta(state, choice.delta as Fields) || changed
+    if (choice.finish_reason === '') changed = set(choice, 'finish_reason', null)
+    this.#readFinish(state, choice)
+    return changed
+  }
+
+  /** Remembers a finish reason. The chunk keeps the server's word until `writeFinish`. */
+  #readFinish(state: ChoiceState, choice: Fields): void {
+    if (hasFinish(choice) && failureInFinish(choice) === undefined) {
+      state.finish = choice.finish_reason
+      const finish = finishReasonFrom(state.finish, state.calls)
+      this.finishReason = finish ?? undefined
+      if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)
+    } else if (state.finish === undefined) return
+    let finished = 0
+    // A call that began behind the finish reason may have no name yet.
+    for (const { finish, calls } of this.#states.values())
+      if (finish !== undefined && faultInCalls(finishReasonFrom(finish, calls), calls) === undefined) finished += 1
+    this.finished = finished >= this.#options.request.choices
+  }
+
+  /** Writes the finish reason of a choice that is over, as clients know it. */
+  writeFinish(choice: Fields): boolean {
+    const { functionForm } = this.#options.request
+    const { finish: received, calls } = this.#states.get(choice.index as number)!
+    const finish = finishReasonFrom(received, calls)
+    let changed = false
     // A call that ends without arguments gets empty ones.
-    const fragments = state.calls?.emptyArguments({ isTruncated: finish !== 'tool_calls' })
+    const fragments = calls?.emptyArguments({ isTruncated: finish !== 'tool_calls' })
     if (fragments !== undefined && fragments.length > 0) {
+      const delta = choice.delta as Fields
       changed = functionForm
         ? set(delta, 'function_call', { ...(delta.function_call as Fields), arguments: NO_ARGUMENTS })
         : set(delta, 'tool_calls', [...(Array.isArray(delta.tool_calls) ? delta.tool_calls : []), ...fragments])
     }
-    const reason = finish === 'tool_calls' && functionForm ? 'function_call' : finish
-    if (choice.finish_reason === reason) return changed
-    return set(choice, 'finish_reason', reason)
+    return set(choice, 'finish_reason', finish === 'tool_calls' && functionForm ? 'function_call' : finish) || changed
+  }
+
+  /** The ends of the choices whose finish reason was in none of these chunks. */
+  writeEnds(written: ReadonlySet<unknown>): Fields[] {
+    const indexes = [...this.#states.keys()].filter((index) => !written.has(index)).toSorted((a, b) => a - b)
+    return indexes.map((index) => {
+      const choice: Fields = { index, delta: {}, logprobs: null, finish_reason: null }
+      this.writeFinish(choice)
+      return choice
+    })
   }
 
   #repairDelta(state: ChoiceState, delta: Fields): boolean {
@@ -160,6 +193,9 @@ export class ChunkRepair {
     return state.calls
   }
 }
+
+export const hasFinish = (choice: Fields): choice is Fields & { finish_reason: string } =>
+  typeof choice.finish_reason === 'string' && choice.finish_reason !== ''
 
 export const isRequested = (index: unknown, choices: number): boolean =>
   Number.isInteger(index) && (index as number) >= 0 && (index as number) < choices

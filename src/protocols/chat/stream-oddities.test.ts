@@ -40,6 +40,7 @@ const hi = emitted({ role: 'assistant', content: 'hi' })
 const HI = { content: 'hi', finish: 'stop' }
 const called = (...fragments: object[]) => emitted({ tool_calls: fragments })
 const fn = (name: unknown, args: unknown, over: object = {}) => ({ function: { name, arguments: args }, ...over })
+const USAGE = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 }
 const LOOKED = { calls: ['look {"a":1}'], finish: 'tool_calls' }
 
 const ODDITIES: Record<string, Oddity> = {
@@ -165,12 +166,40 @@ const ODDITIES: Record<string, Oddity> = {
     says: HI,
   },
   'a finish that comes twice': { stream: hi + end() + end('length'), says: HI },
-  'words behind the finish': {
-    stream: hi + end() + emitted({ content: 'more' }),
-    says: { content: 'hi', finish: 'stop', invalid: 'content after the end of the answer' },
+  'words behind the finish': { stream: hi + end() + emitted({ content: ' you' }), says: { ...HI, content: 'hi you' } },
+  'a stop on every chunk': {
+    stream: ['h', 'i', ''].map((text) => line(chunkOf({ role: 'assistant', content: text }, 'stop'))).join(''),
+    says: HI,
+  },
+  'a stop on every chunk, and another reason at last': {
+    stream: ['', 'h', 'i'].map((text) => line(chunkOf({ content: text }, 'stop'))).join('') + end('length') + DONE,
+    says: { content: 'hi', finish: 'length' },
+  },
+  'a stop on every piece of a call': {
+    stream: ['', '{"a', '":1}']
+      .map((piece, at) =>
+        line(chunkOf({ tool_calls: [fn(at ? '' : 'look', piece, { index: 0, id: at ? null : 'x' })] }, 'stop')),
+      )
+      .join(''),
+    says: LOOKED,
+  },
+  'reasoning behind the finish, and a usage behind that': {
+    stream: hi + end() + emitted({ reasoning_content: 'hm' }) + line({ ...HEAD, choices: [], usage: USAGE }) + DONE,
+    says: { ...HI, reasoning: 'hm' },
   },
   'a call behind the finish': {
     stream: hi + end() + called(fn('look', '', { index: 0, id: 'x' })),
+    says: { content: 'hi', calls: ['look {}'], finish: 'tool_calls' },
+  },
+  'a call behind the finish of another': {
+    stream:
+      line(chunkOf({ tool_calls: [fn('look', '{"a":1}', { index: 0, id: 'x' })] }, 'tool_calls')) +
+      line(chunkOf({ tool_calls: [fn('see', '{}', { index: 1, id: 'y' })] }, 'tool_calls')) +
+      DONE,
+    says: { calls: ['look {"a":1}', 'see {}'], finish: 'tool_calls' },
+  },
+  'words behind the finish and its usage': {
+    stream: hi + end() + line({ ...HEAD, choices: [], usage: USAGE }) + emitted({ content: 'more' }),
     says: { content: 'hi', finish: 'stop', invalid: 'content after the end of the answer' },
   },
   'an end to call without calls': {
@@ -250,7 +279,7 @@ const ODDITIES: Record<string, Oddity> = {
         choices: [{ index: 0, delta: { tool_calls: [fn('', '{"k":1}')] }, finish_reason: 'stop' }],
         usage: null,
       }) +
-      line({ id: 'x', choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }),
+      line({ id: 'x', choices: [], usage: USAGE }),
     says: { reasoning: 'hm', calls: ['t {"k":1}'], finish: 'tool_calls' },
   },
 }

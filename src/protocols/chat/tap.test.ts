@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chunk, frame } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { chunk, frame, SETTLED } from '../../../test/fixtures/protocols/chat/translate.ts'
 import { FrameSplitter } from '../sse/frames.ts'
 import { chatDialect } from './dialects.ts'
 import { ChatTap } from './tap.ts'
@@ -14,6 +14,14 @@ const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
     now: () => 7000,
   })
 
+const whole = (tap: ReturnType<typeof tapOf>, chunks: readonly object[]) =>
+  [...chunks.map(frame), Buffer.from('data: [DONE]\n\n')].flatMap((each) => {
+    const { bytes } = tap.read(each)
+    return [...String(bytes ?? '').matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!))
+  })
+const deltas = (chunks: { choices: { delta: object }[] }[]) =>
+  chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta))
+
 describe('the chat tap', () => {
   it('passes a frame on with only the model renamed, however the text looks', () => {
     const text = '"model":"lane" \\ \n 漢字'
@@ -26,6 +34,38 @@ describe('the chat tap', () => {
   it('gives the same buffer back when nothing is to change', () => {
     const bytes = frame(chunk({ role: 'assistant', content: 'x' }))
     expect(tapOf('lane').read(bytes).bytes).toBe(bytes)
+  })
+
+  it('passes a correct stream byte for byte, its content at once and its finish chunk when the answer is over', () => {
+    const usage = frame({ ...chunk({}), choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })
+    const [content, finish] = [chunk({ role: 'assistant', content: 'x' }), chunk({}, 'stop')].map(frame)
+    const withUsage = tapOf('lane')
+    expect([content!, finish!, usage].map((bytes) => withUsage.read(bytes).bytes)).toEqual([content, undefined, finish])
+    const withMark = tapOf('lane')
+    const mark = Buffer.from('data: [DONE]\n\n')
+    expect([content!, finish!, mark].map((bytes) => withMark.read(bytes).bytes)).toEqual([content, undefined, finish])
+    const cut = tapOf('lane')
+    for (const bytes of [content!, finish!]) cut.read(bytes)
+    expect(cut.close(SETTLED)).toEqual(Buffer.concat([finish!, mark]))
+  })
+
+  it('passes what stood beside a finish reason that was none, and ends each of several choices', () => {
+    const tap = tapOf('lane', 'generic', 2)
+    const choice = (index: number, delta: object, finish: string | null = null) => ({
+      ...chunk({}),
+      choices: [{ index, delta, finish_reason: finish, seen: index }],
+    })
+    const seen = whole(tap, [
+      choice(0, { role: 'assistant' }, 'stop'),
+      choice(1, { role: 'assistant', content: 'b' }, 'stop'),
+      choice(0, { content: 'a' }),
+    ])
+    expect(seen.map(({ choices }) => choices)).toEqual([
+      [{ index: 1, delta: { role: 'assistant', content: 'b' }, finish_reason: null, seen: 1 }],
+      [{ index: 0, delta: { role: 'assistant' }, finish_reason: null, seen: 0 }],
+      [{ index: 0, delta: { content: 'a' }, finish_reason: null, seen: 0 }],
+      [0, 1].map((index) => ({ index, delta: {}, logprobs: null, finish_reason: 'stop' })),
+    ])
   })
 
   it('renames where a server writes the member with spaces', () => {
@@ -83,7 +123,7 @@ describe('the chat tap', () => {
       function: { name: 'f', arguments: '' },
     }))
     for (const call of calls) tap.read(frame(chunk({ role: 'assistant', tool_calls: [call] })))
-    const end = JSON.parse(String(tap.read(frame(chunk({}, 'length'))).bytes).slice(6))
+    const [end] = whole(tap, [chunk({}, 'length')])
     expect(end.choices).toMatchObject([
       { delta: { tool_calls: [{ index: 0, function: { arguments: '{}' } }] }, finish_reason: 'length' },
     ])
@@ -181,14 +221,6 @@ describe('the chat tap', () => {
     expect(() => tap.read(frame([]))).not.toThrow()
   })
 
-  const whole = (tap: ReturnType<typeof tapOf>, chunks: readonly object[]) =>
-    chunks.flatMap((json) => {
-      const { bytes } = tap.read(frame(json))
-      return bytes ? [JSON.parse(String(bytes).slice(6))] : []
-    })
-  const deltas = (chunks: { choices: { delta: object }[] }[]) =>
-    chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta))
-
   it('counts custom tools, legacy calls and reasoning details as content', () => {
     for (const delta of [
       { tool_calls: [{ index: 0, id: 'c', type: 'custom', custom: { name: 'n', input: 'abc' } }] },
@@ -215,7 +247,7 @@ describe('the chat tap', () => {
       { ...chunk({ tool_calls: [{ id: 'b', function: { name: 'g', arguments: '' } }] }), id: 'other' },
       chunk({ tool_calls: [{ id: 'b', function: { name: '', arguments: '{}' } }] }, 'stop'),
     ])
-    expect(seen.map(({ id }) => id)).toEqual(['minted', 'minted', 'minted'])
+    expect(seen.map(({ id }) => id)).toEqual(['minted', 'minted', 'minted', 'minted'])
     expect(deltas(seen)).toEqual([
       {
         role: 'assistant',
@@ -223,6 +255,7 @@ describe('the chat tap', () => {
       },
       { tool_calls: [{ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }] },
       { tool_calls: [{ index: 1, function: { arguments: '{}' } }] },
+      {},
     ])
     expect(seen.at(-1).choices[0].finish_reason).toBe('tool_calls')
   })

@@ -4,9 +4,10 @@ import { depthAt, endOfString, tryParse } from '../json/bytes.ts'
 import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { DONE_FRAME, dataFrame, type FrameSplitter } from '../sse/frames.ts'
-import { callsBegun, failureInFinish, parseChunk, textBytesOf } from './chunk.ts'
+import { CONTENT_AFTER_END } from '../tools/tool-names.ts'
+import { callsBegun, deltaOf, failureInFinish, hasContent, parseChunk, textBytesOf } from './chunk.ts'
 import { type FrameTemplate, learnTemplate } from './frame-template.ts'
-import { ChunkRepair, type RelayOptions } from './repair-chunk.ts'
+import { ChunkRepair, hasFinish, type RelayOptions } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
 import { closingWithUsage, type StreamHead } from './write-events.ts'
 
@@ -14,10 +15,21 @@ export interface ChatTapOptions extends RelayOptions {
   readonly publicModel: string
 }
 
+interface ReceivedChunk {
+  readonly frame: Buffer
+  readonly chunk: Fields
+  readonly isRepaired: boolean
+  readonly hasUsage: boolean
+}
+
 /** A stream whose frames all differ stops learning after so many templates that no frame matched. */
 const UNMATCHED_TEMPLATES_MAX = 8
 
-/** Reads a relayed stream: it passes most frames on as they came, and picks out usage, finish and errors. */
+/**
+ * Reads a relayed stream: it passes most frames on as they came, and picks out usage, finish and errors. The finish chunk goes to
+ * the client when the answer is over (a usage behind it, `[DONE]`, or `close`), because some servers send a finish reason with
+ * every chunk, or more reasoning and calls behind it.
+ */
 export class ChatTap implements StreamAdapter {
   readonly state = newStreamState()
   /** Called without `this`. */
@@ -41,12 +53,20 @@ export class ChatTap implements StreamAdapter {
   #hasCalls = false
   /** The last parsed frame has the provider's name for the model, and gets the public one. */
   #renames = false
+  /** Finish chunks without content, which wait until nothing can follow them. */
+  readonly #held: ReceivedChunk[] = []
+  /** The finish chunks as the client gets them. */
+  #end: Buffer | undefined
+  #isEndSent = false
 
   constructor(options: ChatTapOptions) {
     const { request } = options
     this.#options = options
     this.#repair = new ChunkRepair(options)
-    this.close = (settled) => (request.wantsUsage ? closingWithUsage(request.model, this.#head, settled) : DONE_FRAME)
+    this.close = (settled) => {
+      const closing = request.wantsUsage ? closingWithUsage(request.model, this.#head, settled) : DONE_FRAME
+      return this.#isEndSent ? closing : Buffer.concat([this.#writeEnd(), closing])
+    }
   }
 
   /** Reads one frame of the provider; gives what of it goes to the client now. */
@@ -54,7 +74,7 @@ export class ChatTap implements StreamAdapter {
     // A frame of another template may change what the next one of this template means.
     this.#template = undefined
     const chunk = parseChunk(this.state, frame)
-    if (chunk === undefined) return NOTHING_ENCODED
+    if (chunk === undefined) return this.state.done ? this.#sendEnd() : NOTHING_ENCODED
     const { request, dialect } = this.#options
     const hasUsage = this.#usage.read(chunk, request.choices, dialect)
     const encoded = this.#readChunk(frame, chunk, hasUsage)
@@ -85,12 +105,17 @@ export class ChatTap implements StreamAdapter {
 
   #readChunk(frame: Buffer, chunk: Fields, hasUsage: boolean): EncodedFrame {
     const { state } = this
+    const listed: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
+    if (this.#isEndSent && listed.some((choice) => isObject(choice) && hasContent(deltaOf(choice))))
+      state.invalid = CONTENT_AFTER_END
     // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
-    if (!Array.isArray(chunk.choices) || !chunk.choices.some(isObject)) return NOTHING_ENCODED
+    if (this.#isEndSent || !listed.some(isObject)) return hasUsage ? this.#sendEnd() : NOTHING_ENCODED
     const isRepaired = this.#repair.repair(chunk)
     const choices = (chunk.choices as unknown[]).filter(isObject)
     const { fault } = this.#repair
-    if (choices.length === 0 && fault === undefined) return NOTHING_ENCODED
+    state.finished = this.#repair.finished
+    state.finishReason = this.#repair.finishReason
+    if (choices.length === 0 && fault === undefined) return hasUsage ? this.#sendEnd() : NOTHING_ENCODED
     this.#head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
     const bytesBefore = state.outputBytes
     this.#hasCalls = false
@@ -104,8 +129,6 @@ export class ChatTap implements StreamAdapter {
       state.calls += callsBegun(delta)
     }
     if (state.error === undefined) state.invalid ??= fault
-    state.finished = this.#repair.finished
-    state.finishReason = this.#repair.finishReason
     if (state.error !== undefined || state.invalid !== undefined) {
       // The failure is reported in our own words; what came in the same chunk is neither sent nor counted.
       state.outputBytes = bytesBefore
@@ -114,23 +137,90 @@ export class ChatTap implements StreamAdapter {
     const textBytes = state.outputBytes - bytesBefore
     const isContent = textBytes > 0
     if (isContent) state.contentFrames += 1
-    const model = this.#options.publicModel
-    if (hasUsage) {
-      const { x_groq: _withUsage, ...rest } = chunk
-      const withoutUsage = choices.map(({ usage: _reported, ...choice }) => choice)
-      return { bytes: dataFrame({ ...rest, choices: withoutUsage, model, usage: null }), isContent }
-    }
-    // Strict clients throw at bytes that are not UTF-8. The rewritten frame is what lenient clients read.
-    this.#renames = chunk.model !== model
-    if (isRepaired || !isUtf8(frame) || (this.#renames && !this.#canRename(frame, chunk.model))) {
-      return { bytes: dataFrame({ ...chunk, model }), isContent }
-    }
+    const received = { frame, chunk, isRepaired, hasUsage }
+    if (this.#repair.wentOn || choices.some(hasFinish)) return this.#holdFinish(received, isContent)
+    if (this.#mustRewrite(received)) return { bytes: this.#rewritten(received), isContent }
     // An answer in a single frame needs no template.
     if (isContent && state.contentFrames > 1 && this.#unmatchedTemplates < UNMATCHED_TEMPLATES_MAX) {
       this.#unmatchedTemplates += 1
       this.#template = learnTemplate(frame, chunk, textBytes)
     }
-    return { bytes: this.#renames ? this.#renamed(frame, [frame.length], true) : frame, isContent }
+    return { bytes: this.#passed(frame), isContent }
+  }
+
+  /** Passes on a chunk with a finish reason, or behind one. Its content goes out now, its finish reason when nothing follows it. */
+  #holdFinish(received: ReceivedChunk, isContent: boolean): EncodedFrame {
+    const choices = choicesOf(received)
+    if (!isContent && choices.some(hasFinish)) {
+      this.#held.push(received)
+      return NOTHING_ENCODED
+    }
+    const frames: Buffer[] = []
+    if (this.#repair.wentOn) {
+      // A usage that came with the finish reason did not count what follows.
+      if (isContent) this.state.usageIsFinal = false
+      for (const held of this.#held.splice(0)) frames.push(this.#withoutFinish(held))
+    }
+    frames.push(this.#withoutFinish(received))
+    return { bytes: Buffer.concat(frames), isContent }
+  }
+
+  #withoutFinish(received: ReceivedChunk): Buffer {
+    const ending = choicesOf(received).filter(hasFinish)
+    for (const choice of ending) Object.assign(choice, { finish_reason: null })
+    return ending.length > 0 ? this.#rewritten(received) : this.#encoded(received)
+  }
+
+  /** Sends the finish chunks of an answer that is over; nothing of one that has no finish reason. */
+  #sendEnd(): EncodedFrame {
+    if (!this.state.finished || this.#isEndSent) return NOTHING_ENCODED
+    this.#isEndSent = true
+    return { bytes: this.#writeEnd(), isContent: false }
+  }
+
+  #writeEnd(): Buffer {
+    this.#end ??= Buffer.concat([...this.#endFrames()])
+    return this.#end
+  }
+
+  *#endFrames(): Iterable<Buffer> {
+    const written = new Set<unknown>()
+    for (const held of this.#held) {
+      let isRepaired = held.isRepaired
+      for (const choice of choicesOf(held).filter(hasFinish)) {
+        isRepaired = this.#repair.writeFinish(choice) || isRepaired
+        written.add(choice.index)
+      }
+      yield this.#encoded({ ...held, isRepaired })
+    }
+    const choices = this.#repair.writeEnds(written)
+    if (choices.length === 0) return
+    const { id, created, systemFingerprint } = this.#head!
+    const fingerprint = systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }
+    const model = this.#options.publicModel
+    yield dataFrame({ id, object: 'chat.completion.chunk', created, model, ...fingerprint, choices })
+  }
+
+  #encoded(received: ReceivedChunk): Buffer {
+    return this.#mustRewrite(received) ? this.#rewritten(received) : this.#passed(received.frame)
+  }
+
+  /** Strict clients throw at bytes that are not UTF-8. The rewritten frame is what lenient clients read. */
+  #mustRewrite({ frame, chunk, isRepaired, hasUsage }: ReceivedChunk): boolean {
+    this.#renames = chunk.model !== this.#options.publicModel
+    return hasUsage || isRepaired || !isUtf8(frame) || (this.#renames && !this.#canRename(frame, chunk.model))
+  }
+
+  #passed(frame: Buffer): Buffer {
+    return this.#renames ? this.#renamed(frame, [frame.length], true) : frame
+  }
+
+  #rewritten({ chunk, hasUsage }: ReceivedChunk): Buffer {
+    const model = this.#options.publicModel
+    if (!hasUsage) return dataFrame({ ...chunk, model })
+    const { x_groq: _withUsage, ...rest } = chunk
+    const withoutUsage = (chunk.choices as Fields[]).map(({ usage: _reported, ...choice }) => choice)
+    return dataFrame({ ...rest, choices: withoutUsage, model, usage: null })
   }
 
   /**
@@ -176,6 +266,8 @@ export class ChatTap implements StreamAdapter {
     return renamed
   }
 }
+
+const choicesOf = ({ chunk }: ReceivedChunk): Fields[] => (chunk.choices as unknown[]).filter(isObject)
 
 const NOTHING = Buffer.alloc(0)
 const MODEL = Buffer.from('"model"')

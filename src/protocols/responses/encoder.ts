@@ -337,6 +337,7 @@ export function encodeStream(source: ItemEventSource, options: EncodeOptions): E
       return encode(texts.map((text) => repeatDelta!(last!, text)))
     },
     end(settled, at) {
+      emitLast(source, emitter)
       // The end may be encoded twice, so the unsent events stay.
       const rest = writeUnsent()
       const state = stateAtEnd(source, emitter, settled, at)
@@ -380,6 +381,7 @@ function encodeReply(
       return NOTHING_ENCODED
     },
     end(settled, at) {
+      emitLast(source, emitter)
       const response = stateAtEnd(source, emitter, settled, at)
       return { bytes: Buffer.from(options.frames.responseJson(response)), state: response }
     },
@@ -387,6 +389,14 @@ function encodeReply(
     storedItems: () => emitter.storedItems(),
     emptyDelta: () => undefined,
   }
+}
+
+/** A source may wait for the end of the stream with its last events. */
+function emitLast(source: ItemEventSource, emitter: ItemEmitter): void {
+  if (source.ending() !== undefined || !source.state.finished) return
+  for (const event of source.read(DONE_FRAME)) emitter.emit(event)
+  const ending = source.ending()
+  if (ending !== undefined) emitter.end(ending.kind)
 }
 
 type ReadReply = { readonly kind: 'reply'; readonly answer: EncodedAnswer } | Exclude<EncodedReply, { kind: 'reply' }>

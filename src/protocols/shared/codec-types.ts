@@ -1,6 +1,6 @@
 import { type RandomBytes, randomId } from '../../lib/random-id.ts'
 import type { SettledCharge } from '../../model/ending.ts'
-import type { TurnEvent } from '../../model/event.ts'
+import type { FinishReason, TurnEvent } from '../../model/event.ts'
 import type { Usage } from '../../model/price.ts'
 import type { Problem, Refused } from '../../model/problem.ts'
 import type { Compacted, Delivery, RequestBody, TurnRequest } from '../../model/turn.ts'
@@ -96,8 +96,13 @@ export type EncodedReply =
 
 /** Reads the frames of one streamed answer, in the lane's protocol, as events. */
 export interface EventReader {
-  /** Reads one whole frame. Comments, pings and unknown frames give no events. */
+  /**
+   * Reads one whole frame. Comments, pings and unknown frames give no events. `[DONE]`, which `close` of an adapter adds where the
+   * stream has ended without it, gives the last events of a reader that waits for the end of the stream with them.
+   */
   read(frame: Buffer): readonly TurnEvent[]
+  /** How the answer ends, where that was read and its events still wait. */
+  readonly ending?: FinishReason | undefined
   /** Counts the last frame, whose only event was a text, with another text; undefined where that would not be all. */
   readonly repeatText?: ((text: string) => void) | undefined
   readonly state: StreamState

@@ -6,6 +6,7 @@ import {
   NO_SAMPLING,
   userMessage,
 } from '../../model/conversation.ts'
+import type { FinishReason } from '../../model/event.ts'
 import type { CompactionReader, EventReader } from './codec-types.ts'
 import type { StreamState } from './stream-state.ts'
 
@@ -83,12 +84,16 @@ export function createSummaryReader(reader: EventReader, transcript: string): Co
   return {
     state,
     read(frame) {
+      let ending: FinishReason | undefined
       for (const event of reader.read(frame)) {
         if (event.type === 'text-delta') summary += event.text
-        if (event.type !== 'turn-end') continue
-        isTruncated = event.reason === 'length'
+        if (event.type === 'turn-end') ending = event.reason
+      }
+      ending ??= reader.ending
+      if (ending !== undefined) {
+        isTruncated = ending === 'length'
         const { length } = summary.trim()
-        const isSummary = isTruncated ? length >= TRUNCATED_CHARACTERS_MIN : event.reason === 'stop' && length > 0
+        const isSummary = isTruncated ? length >= TRUNCATED_CHARACTERS_MIN : ending === 'stop' && length > 0
         if (!isSummary) reader.state.error ??= NO_SUMMARY
       }
       Object.assign(state, reader.state, { heldBytes: reader.state.outputBytes })

@@ -110,8 +110,8 @@ async function hangUpAfter(account: TestAccount, events: number): Promise<string
   const receivedRequest = send(setup().server, account, bodyOf('stepwise', true), { signal: controller.signal })
   receivedRequest.catch(() => {})
   let got = ''
-  // Until there is a word nothing goes out, and what comes behind the finish reason is held back until it is paid for.
-  const visible = events < 2 ? 0 : Math.min(events, FINISH_AT + 1)
+  // Until there is a word nothing goes out. The finish reason waits for what comes behind it, which is held back until it is paid for.
+  const visible = events < 2 ? 0 : events > FINISH_AT + 1 ? FINISH_AT + 1 : Math.min(events, FINISH_AT)
   if (visible === 0) {
     await until(() => setup().far.providerAnswers.length === 1)
     await delivered()

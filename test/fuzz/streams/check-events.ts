@@ -1,11 +1,12 @@
 import type { TurnEvent } from '../../../src/model/event.ts'
 import type { InputUsage, Usage } from '../../../src/model/price.ts'
+import type { EventReader } from '../../../src/protocols/shared/codec-types.ts'
 import type { StreamState } from '../../../src/protocols/shared/stream-state.ts'
 
 /** Judges what a reader says, event by event and count by count; throws at the first thing that may not be. */
 export interface EventChecker {
   /** After every frame: what it gave, what the reader has heard by now, and how long the frame was. */
-  check(events: readonly TurnEvent[], state: StreamState, frameBytes: number): void
+  check(events: readonly TurnEvent[], reader: Pick<EventReader, 'state' | 'ending'>, frameBytes: number): void
   readonly seen: ReadonlySet<string>
 }
 
@@ -42,14 +43,15 @@ export function createEventChecker(): EventChecker {
   }
   return {
     seen: checking.seen,
-    check(events, state, frameBytes) {
+    check(events, { state, ending }, frameBytes) {
       for (const event of events) checkEvent(checking, event)
       checking.events += events.length
       checking.bytes += frameBytes
       insist(checking.events <= checking.bytes + EVENTS_FOR_NOTHING, 'more events than bytes')
       checkCounts(checking, state)
       checkHeard(state)
-      insist(state.finished === checking.hasTurnEnded, 'finished is said with the event that ends the turn')
+      const isKnown = checking.hasTurnEnded || ending !== undefined
+      insist(state.finished === isKnown, 'finished is said with the event that ends the turn, or while it waits')
     },
   }
 }

@@ -28,7 +28,7 @@ export function readWhole(reader: EventReader, bytes: Buffer): Read {
   for (let frame = splitter.next(); frame !== undefined; frame = splitter.next()) {
     const given = reader.read(frame)
     frames += 1
-    checker.check(given, reader.state, frame.length)
+    checker.check(given, reader, frame.length)
     for (const event of given) events.push(event)
   }
   return { events, state: structuredClone(reader.state), frames, seen: checker.seen }

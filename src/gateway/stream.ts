@@ -91,7 +91,12 @@ export async function relayStream(
       }
       const bytesBefore = state.outputBytes
       const { pieces, hasContent, isOver, failure } = readFrames(adapter, splitter, read)
-      if (state.outputBytes > bytesBefore) noteOutput(stream, nowMicros())
+      if (state.outputBytes > bytesBefore) {
+        noteOutput(stream, nowMicros())
+        // The finish reason was not the last one.
+        endUsageWait?.()
+        endUsageWait = undefined
+      }
       ready.push(...pieces)
       const isUnsent = attempt.firstContentAt === undefined
       if (isUnsent) for (const { length } of pieces) unsentBytes += length

@@ -6,6 +6,7 @@ import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Upstream } from '../../catalog/catalog.ts'
 import { effortOf } from '../../model/effort.ts'
 import { providerEndpointOf } from '../../providers/provider-endpoints.ts'
+import { DONE_FRAME } from '../sse/frames.ts'
 import { codecs } from '../wires.ts'
 
 describe('a lane of wire gemini', () => {
@@ -37,7 +38,8 @@ describe('a lane of wire gemini', () => {
       generationConfig: { maxOutputTokens: 50, thinkingConfig: { thinkingLevel: 'high' } },
     })
     const reader = codecs.createEventReader({ dialect, origin: 'lane' }, countedIds())
-    expect([emitted([{ text: 'Hi' }]), ends()].flatMap((chunk) => reader.read(sse(chunk)))).toEqual([
+    const frames = [sse(emitted([{ text: 'Hi' }])), sse(ends()), DONE_FRAME]
+    expect(frames.flatMap((frame) => reader.read(frame))).toEqual([
       { type: 'text-delta', text: 'Hi' },
       { type: 'turn-end', reason: 'stop' },
     ])

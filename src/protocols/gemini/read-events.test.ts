@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { emitted, ends, readerOf, readFrames, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { classifyRefusal } from '../refusals/provider-error.ts'
-import { FrameSplitter } from '../sse/frames.ts'
+import { DONE_FRAME, FrameSplitter } from '../sse/frames.ts'
 
 const start = (call: number, name = 'get_weather') => ({
   ...{ type: 'tool-call-start', call, callId: `call_${call + 1}`, name },
@@ -51,7 +51,7 @@ describe('an answer', () => {
     ])
     const usage = { uncachedInput: 20, cachedInput: 0, cacheWrite: 0, output: 17, reasoning: 8 }
     const outputBytes = 'CheckingWait.'.length + 2 * 'get_weather'.length + '{"city":"Oslo"}{}'.length
-    expect(reader.state).toMatchObject({ usage, outputBytes, heldBytes: 0, finished: true, done: false })
+    expect(reader.state).toMatchObject({ usage, outputBytes, heldBytes: 0, finished: true })
   })
 
   it('has a signature behind the text that it came with, or came after', () => {
@@ -113,11 +113,18 @@ describe('an answer', () => {
     })
     expect(events).toEqual([text('Hi'), end('stop')])
     expect(reader.state.usage).toMatchObject({ uncachedInput: 3, output: 5 })
-    const late = readFrames(emitted([{ text: 'Hi' }]), ends(), emitted([{ text: 'more' }]))
-    expect([late.events, late.reader.state.invalid]).toEqual([
-      [text('Hi'), end('stop')],
-      'content after the end of the answer',
-    ])
+  })
+
+  it('goes on where content follows a finish reason, and ends by the last one', () => {
+    const each = readFrames(emitted([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' }), ends('STOP'))
+    expect(each.events).toEqual([text('a'), end('stop')])
+    const { events, reader } = readFrames(
+      emitted([{ text: 'a' }], { finishReason: 'STOP' }),
+      emitted([{ text: 'b' }, weather()], { finishReason: 'STOP' }),
+      emitted([{ text: 'c' }], { finishReason: 'MAX_TOKENS' }),
+    )
+    expect(events).toEqual([text('a'), text('b'), ...called(0, '{"city":"Oslo"}'), text('c'), end('length')])
+    expect(reader.state).toMatchObject({ finished: true, calls: 1, invalid: undefined })
   })
 
   it('that only its prompt was counted of is estimated, on the input that was counted', () => {
@@ -134,7 +141,8 @@ describe('a call', () => {
   const piece = (jsonPath: string, value: object) => ({ jsonPath, ...value })
 
   it('that comes in pieces is emitted when it is complete', () => {
-    const { events, reader } = readFrames(
+    const reader = readerOf()
+    const events = [
       part({ name: 'book', willContinue: true }, { thoughtSignature: 's' }),
       part({ partialArgs: [piece('$.city', { stringValue: 'Os' })], willContinue: true }),
       part({
@@ -144,7 +152,7 @@ describe('a call', () => {
         ],
         willContinue: true,
       }),
-    )
+    ].flatMap((chunk) => reader.read(sse(chunk)))
     expect(events).toEqual([])
     expect(reader.state).toMatchObject({ outputBytes: 'bookOslo'.length + 3, heldBytes: 'bookOslo'.length + 3 })
     const args = '{"city":"Oslo","days":[{"from":2}],"a b":[true,null]}'
@@ -211,8 +219,8 @@ describe('a call', () => {
     expect(reader.read(frame(`"args":9.50`))).toEqual(called(1, '9.50', 'a'))
     expect(reader.read(frame(`"partialArgs":${pieces}`, ',"avgLogprobs":-0.10,"finishReason":"STOP"'))).toEqual([
       ...called(2, '{"price":1.10,"id":7}', 'a'),
-      end('tool-calls'),
     ])
+    expect(reader.ending).toBe('tool-calls')
   })
 
   it('with arguments that cannot be written as JSON is invalid', () => {
@@ -286,7 +294,6 @@ describe('an end', () => {
   it('that never comes is none', () => {
     expect(readFrames(emitted([{ text: 'Hi' }])).reader.state).toMatchObject({
       finished: false,
-      done: false,
       error: undefined,
     })
   })
@@ -378,7 +385,7 @@ describe('what is no answer', () => {
           splitter.push(piece)
           for (let frame = splitter.next(); frame; frame = splitter.next()) events.push(...reader.read(frame))
         }
-        expect(events).toEqual(whole)
+        expect([...events, ...reader.read(DONE_FRAME)]).toEqual(whole)
       }
     }
   })

@@ -7,7 +7,7 @@ import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec
 import { countOf, newStreamState, recordUsage, usageOfCounts } from '../shared/stream-state.ts'
 import { firstOf } from '../shared/texts.ts'
 import { markedData, parseFrameData } from '../sse/frames.ts'
-import { CONTENT_AFTER_END, NAMELESS_CALL } from '../tools/tool-names.ts'
+import { NAMELESS_CALL } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { type SignedPart, writeSignature } from './write-contents.ts'
 
@@ -16,7 +16,10 @@ const LOGPROBS_WAITING_MAX = 10_000
 
 export const createEventReader = (options: ReaderOptions<GeminiDialect>): EventReader => new GeminiEventReader(options)
 
-/** Reads the stream of a lane that speaks generateContent as events. Only its first candidate counts. */
+/**
+ * Reads the stream of a lane that speaks generateContent as events. Only its first candidate counts. The end comes with the end of the
+ * stream, because some servers send a finish reason with every chunk: the last one is right.
+ */
 class GeminiEventReader implements EventReader {
   readonly state = newStreamState()
   readonly #options: ReaderOptions<GeminiDialect>
@@ -28,6 +31,8 @@ class GeminiEventReader implements EventReader {
   /** Of tokens that have brought no text yet. */
   #logprobs: TokenLogprob[] = []
   #counts = NO_COUNTS
+  #bytesAtFinish = 0
+  #hasEnded = false
   #events: TurnEvent[] = []
 
   constructor(options: ReaderOptions<GeminiDialect>) {
@@ -37,16 +42,27 @@ class GeminiEventReader implements EventReader {
   read(frame: Buffer): readonly TurnEvent[] {
     const { state } = this
     if (state.done || state.invalid !== undefined || state.error) return []
-    const chunk = this.#parse(frame)
-    if (chunk === undefined) return []
     this.#events = []
+    const chunk = this.#parse(frame)
+    if (chunk === undefined) {
+      if (state.done && this.ending !== undefined) {
+        this.#events.push({ type: 'turn-end', reason: this.ending })
+        this.#hasEnded = true
+      }
+      return this.#events
+    }
     const bytesBefore = state.outputBytes
-    if (!state.finished) this.#readAnswer(chunk)
-    else if (hasContent(chunk)) state.invalid = CONTENT_AFTER_END
+    this.#readAnswer(chunk)
     if (state.outputBytes > bytesBefore) state.contentFrames += 1
     state.calls = this.#callCount
     this.#readCounts(chunk)
     return this.#events
+  }
+
+  get ending(): FinishReason | undefined {
+    const { finished, finishReason } = this.state
+    if (!finished || finishReason === undefined || this.#hasEnded) return undefined
+    return finishReasonOf(finishReason, this.#callCount > 0)
   }
 
   /** The chunk in a frame; undefined, with what it means noted in the state, where there is none. */
@@ -77,7 +93,10 @@ class GeminiEventReader implements EventReader {
       if (this.#logprobs.length < LOGPROBS_WAITING_MAX) this.#logprobs.push(logprob)
     }
     for (const part of partsOf(candidate)) this.#readPart(part)
-    if (state.invalid === undefined && typeof candidate.finishReason === 'string') this.#finish(candidate.finishReason)
+    const { finishReason } = candidate
+    // A second reason counts only where content came in between.
+    const isNew = !state.finished || this.#emittedBytes > this.#bytesAtFinish
+    if (state.invalid === undefined && typeof finishReason === 'string' && isNew) this.#finish(finishReason)
     state.heldBytes = this.#calls.waitingBytes
     // Arguments that came in pieces and then differently were produced all the same.
     state.outputBytes = Math.max(state.outputBytes, this.#emittedBytes + state.heldBytes)
@@ -142,9 +161,9 @@ class GeminiEventReader implements EventReader {
 
   #finish(reason: string): void {
     for (const call of this.#calls.rest()) this.#emitCall(call)
+    this.#bytesAtFinish = this.#emittedBytes
     this.state.finished = true
     this.state.finishReason = reason
-    this.#events.push({ type: 'turn-end', reason: finishReasonOf(reason, this.#callCount > 0) })
   }
 
   #readCounts({ usageMetadata }: Fields): void {
@@ -163,12 +182,6 @@ class GeminiEventReader implements EventReader {
 
 const partsOf = ({ content }: Fields): Fields[] =>
   isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : []
-
-/** Only usage and the last signature may follow the end. */
-const hasContent = ({ candidates }: Fields): boolean =>
-  partsOf(firstOf(candidates) ?? {}).some(
-    ({ text, functionCall }) => isObject(functionCall) || (typeof text === 'string' && text !== ''),
-  )
 
 const FUNCTION_CALL = Buffer.from('"functionCall"')
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LaneWire } from '../../../src/model/wire.ts'
+import { DONE_FRAME } from '../../../src/protocols/sse/frames.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 import { CANONICAL, framesOf } from './answer-frames.ts'
 import { diceOf, type EncodedFrame } from './dice.ts'
@@ -53,7 +54,8 @@ const SPELLINGS: Readonly<Record<string, (text: string) => string>> = {
   escapes: (text) => text.replaceAll(/[^ -~\n]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
 }
 
-const linesOf = (wire: LaneWire) => plain(framesOf(wire, CANONICAL))
+/** Gemini ends a stream without a word. */
+const linesOf = (wire: LaneWire) => plain(framesOf(wire, CANONICAL)) + (wire === 'gemini' ? DONE_FRAME : '')
 
 describe.each(LANE_WIRES)('a stream of %s', (wire) => {
   const bytes = Buffer.from(linesOf(wire))

@@ -1,4 +1,5 @@
 import { afterSocketsRead } from '../lib/async.ts'
+import { isObject } from '../lib/types.ts'
 import type { LaneWire } from '../model/wire.ts'
 import { skipComments, tryParse } from '../protocols/json/bytes.ts'
 import { readProviderError } from '../protocols/refusals/provider-error.ts'
@@ -212,7 +213,7 @@ function framesAtEnd(state: StreamState, rest: Buffer, wire: LaneWire): Buffer[]
   const body = skipComments(rest)
   if (!JSON_OPENINGS.has(body[0])) {
     const data = readData(rest)?.toString('utf8')
-    const isWhole = data !== undefined && (data === DONE || tryParse(data) !== undefined)
+    const isWhole = data !== undefined && (data === DONE || isObject(tryParse(data)))
     return isWhole ? [rest, BLANK_LINES] : []
   }
   const frames = framesOfWhole(wire, body)

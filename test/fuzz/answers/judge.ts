@@ -41,7 +41,7 @@ function parsedOf({ wire, form, bytes, choices, breaks }: Script): { answer: Ans
     const doubts = new Set(isMarked ? ['a byte order mark, which JSON has none of'] : [])
     return { answer: wire === 'chat' ? parseChatReply(reply, choices) : parseResponsesReply(reply), doubts }
   }
-  const read = wireFrames(bytes)
+  const read = wireFrames(bytes, { breaks })
   const { doubts } = read
   if (breaks) doubts.add('the connection breaks')
   if (wire === 'chat') return { answer: parseChatStream(read, choices), doubts }

@@ -29,6 +29,8 @@ interface Choice {
   readonly calls: Call[]
   readonly byIndex: Map<unknown, Call>
   finish: string | undefined
+  /** Words have followed the last finish reason. */
+  goesOn: boolean
 }
 
 const newChoice = (): Choice => ({
@@ -38,12 +40,14 @@ const newChoice = (): Choice => ({
   calls: [],
   byIndex: new Map(),
   finish: undefined,
+  goesOn: false,
 })
 
 /** What a client hears that reads a Chat stream by the book. */
 export function parseChatStream({ frames, doubts }: WireFrames, choicesAsked: number): Answer {
   const choices = Array.from({ length: choicesAsked }, newChoice)
   let counts: Counts | undefined
+  let hasEnded = false
   for (const { emitted } of frames) {
     checkNoError(emitted.error)
     const isOver = choices.every(({ finish }) => finish !== undefined)
@@ -51,8 +55,10 @@ export function parseChatStream({ frames, doubts }: WireFrames, choicesAsked: nu
     for (const [at, choice] of listOf(emitted.choices).entries()) {
       if (!isObject(choice)) continue
       const state = choices[typeof choice.index === 'number' ? choice.index : at]
-      if (state !== undefined) parseChoice(state, choice, doubts)
+      if (state !== undefined) parseChoice(state, choice, { doubts, hasEnded })
     }
+    // Counts behind the last finish reason are the end of the answer.
+    hasEnded ||= isOver && counts !== undefined && choices.every(({ goesOn }) => !goesOn)
     // Counts that come before the end are no sum.
     if (!isOver && choices.some(({ finish }) => finish === undefined)) counts = undefined
   }
@@ -60,19 +66,29 @@ export function parseChatStream({ frames, doubts }: WireFrames, choicesAsked: nu
   return { choices: choices.map((choice) => finished(choice, doubts)), counts }
 }
 
-function parseChoice(state: Choice, choice: Fields, doubts: Set<string>): void {
+function parseChoice(
+  state: Choice,
+  choice: Fields,
+  { doubts, hasEnded }: { readonly doubts: Set<string>; readonly hasEnded: boolean },
+): void {
   const delta = fieldsOf(choice.delta)
   const { content, refusal, reasoning_content: reasoning, tool_calls: calls } = delta
   const words = textOf(content) + textOf(refusal) + textOf(reasoning)
-  if (state.finish !== undefined) {
-    if (words !== '' || listOf(calls).some(saysSomething)) throw new Broken('words behind the end')
-    return
+  const isBehind = state.finish !== undefined
+  const says = words !== '' || listOf(calls).some(saysSomething)
+  if (isBehind && says) {
+    if (hasEnded) throw new Broken('words behind the end')
+    doubts.add('words behind a finish reason')
+    state.goesOn = true
   }
+  if (isBehind && !state.goesOn) return
   state.text += textOf(content)
   state.refusal += textOf(refusal)
   state.reasoning += textOf(reasoning)
   for (const fragment of listOf(calls)) if (isObject(fragment)) parseFragment(state, fragment, doubts)
-  if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') state.finish = choice.finish_reason
+  if (typeof choice.finish_reason !== 'string' || choice.finish_reason === '') return
+  state.finish = choice.finish_reason
+  state.goesOn = false
 }
 
 /** A fragment without a name and arguments is nothing to a client. */
@@ -133,7 +149,7 @@ export function parseChatReply(reply: Fields, choicesAsked: number): Answer {
     const state = choices[typeof choice.index === 'number' ? choice.index : at]
     if (state === undefined || state.finish !== undefined) continue
     const fragments = listOf(choice.message.tool_calls).map((call, index) => ({ ...fieldsOf(call), index }))
-    parseChoice(state, { delta: { ...choice.message, tool_calls: fragments } }, new Set())
+    parseChoice(state, { delta: { ...choice.message, tool_calls: fragments } }, { doubts: new Set(), hasEnded: false })
     state.finish = textOf(choice.finish_reason) || 'stop'
   }
   if (choices.some(({ finish }) => finish === undefined)) throw new Broken('a choice that is not there')

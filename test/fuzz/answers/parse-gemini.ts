@@ -24,10 +24,11 @@ const FAILURES = new Set([
 ])
 
 /** What a client hears that reads chunks of generateContent by the book; their arguments with every digit. */
-export function parseGeminiStream({ frames }: WireFrames): Answer {
+export function parseGeminiStream({ frames, doubts }: WireFrames): Answer {
   let text = ''
   let reasoning = ''
   let stop: string | undefined
+  let goesOn = false
   let counts: Counts | undefined
   const calls: FunctionCall[] = []
   for (const { emitted, json } of frames) {
@@ -36,13 +37,18 @@ export function parseGeminiStream({ frames }: WireFrames): Answer {
     const exact = partsOf(firstOf(fieldsOf(exactJson(json)), 'number 0'))
     for (const [at, part] of partsOf(candidate).entries()) {
       const words = textOf(part.text)
-      if (stop !== undefined && (words !== '' || isObject(part.functionCall))) throw new Broken('words behind the end')
+      if (stop !== undefined && (words !== '' || isObject(part.functionCall))) {
+        doubts.add('words behind the end')
+        goesOn = true
+      }
       if (isObject(part.functionCall)) calls.push(callOf(fieldsOf(exact[at]?.functionCall)))
       else if (part.thought === true) reasoning += words
       else text += words
     }
     const reason = textOf(candidate?.finishReason)
     if (FAILURES.has(reason)) throw new Broken(`an end for ${reason}`)
+    if (goesOn && reason !== '') stop = reason
+    if (reason !== '') goesOn = false
     stop ??= reason || (candidate === undefined ? blockOf(emitted) : undefined)
     if (isObject(emitted.usageMetadata)) counts = stop === undefined ? undefined : countsOf(emitted.usageMetadata)
   }

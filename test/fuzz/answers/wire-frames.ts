@@ -17,14 +17,16 @@ export interface WireFrames {
 
 const FIELDS = new Set(['data', 'event', 'id', 'retry'])
 
-/** A frame that no empty line closes is none. */
-export function wireFrames(bytes: Buffer): WireFrames {
+/** A frame that no empty line closes may count where it is whole. `breaks`: the connection ends in the middle. */
+export function wireFrames(bytes: Buffer, { breaks }: { readonly breaks: boolean }): WireFrames {
   const text = new TextDecoder().decode(bytes)
   const doubts = new Set<string>()
   if (/\r(?!\n)/.test(text)) doubts.add('a line that ends with CR alone')
   // What follows the last end of a line is no line yet; at the very end a CR may be half of one.
-  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split(/\r\n|\n|\r/)
-  return { frames: framesOf(lines.slice(0, -1), doubts), doubts }
+  const end = text.lastIndexOf('\n') + 1
+  const lines = text.slice(0, end).split(/\r\n|\n|\r/)
+  const rest = breaks ? undefined : text.slice(end).replace(/\r$/, '')
+  return { frames: framesOf(lines.slice(0, -1), rest, doubts), doubts }
 }
 
 /** Some quote it, and some have a blank too many. */
@@ -33,10 +35,12 @@ const DONE_WITHIN = 2 * '[DONE]'.length
 
 const DEEP = /(?:\{"a":|\[){100}/
 
-function* framesOf(lines: readonly string[], doubts: Set<string>): Iterable<WireFrame> {
+function* framesOf(lines: readonly string[], rest: string | undefined, doubts: Set<string>): Iterable<WireFrame> {
   let data: string[] = []
   let name = ''
-  for (const line of lines) {
+  const all = rest === undefined ? lines : [...lines, rest, '']
+  for (const [at, line] of all.entries()) {
+    const isUnclosed = at >= lines.length
     if (line !== '') {
       const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
       if (field === 'data') data.push(value)
@@ -50,6 +54,10 @@ function* framesOf(lines: readonly string[], doubts: Set<string>): Iterable<Wire
       return
     }
     if (DEEP.test(json)) doubts.add('nested deeper than anything that a provider says')
+    if (isUnclosed && json !== '') {
+      doubts.add('no empty line behind it')
+      if (!isJson(json) || !isObject(JSON.parse(json))) return
+    }
     if (json !== '') yield { name, emitted: objectIn(json), json }
     data = []
     name = ''

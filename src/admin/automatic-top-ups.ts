@@ -13,7 +13,7 @@ import {
 import { isAlreadyThere } from '../db/sql-store.ts'
 import { type AccountRow, mintPaymentId } from '../model/ids.ts'
 import { inUsd } from '../model/money.ts'
-import { type PaymentNews, PaymentProviderFailed } from '../payments/provider.ts'
+import { type PaymentNews, type PaymentProvider, PaymentProviderFailed } from '../payments/provider.ts'
 import { applyPaymentNews, asProvider, type PaymentServices } from './payment-news.ts'
 import { monthStart } from './payments.ts'
 
@@ -23,6 +23,10 @@ const RETRY_MS = 3_600_000
 /** The provider forgets an order after a day. An older one is looked up instead of being given again. */
 export const ORDER_KNOWN_MS = 23 * 3_600_000
 const PAGE = 200
+/** A payment is looked for among so many of the provider. */
+const LISTED_MAX = 5000
+/** The clocks of the provider and of this server may differ by this much. */
+const CLOCKS_DIFFER_MS = 600_000
 
 interface TopUpRun {
   /** A payment whose outcome is not known yet: the next run asks again. */
@@ -43,7 +47,7 @@ export async function topUpWallets(services: PaymentServices, { onUnfinished }: 
       const payment = (await findOpenAutomaticPayment(db, payer.account)) ?? (await beginTopUp(services, payer))
       if (payment === undefined) continue
       try {
-        await chargeCard(services, payment, payer)
+        await chargeCard(services, payment)
         charged++
       } catch (error) {
         onUnfinished(payment.id, error)
@@ -82,11 +86,14 @@ async function beginTopUp(services: PaymentServices, payer: StoredPayer): Promis
   return findOpenAutomaticPayment(db, payer.account)
 }
 
-async function chargeCard(services: PaymentServices, payment: StoredPayment, payer: StoredPayer): Promise<void> {
+/** Its owner may have changed the terms since the payment was noted, so they are read again. */
+async function chargeCard(services: PaymentServices, payment: StoredPayment): Promise<void> {
   const { payments, db, clock } = services
-  if (payments === undefined || payer.customer === null || payer.method === null) return
+  const payer = await findPayer(db, payment.account)
+  if (payments === undefined || payer === undefined || payer.customer === null || payer.method === null) return
   // The provider has it, and is not done with it, or it is too old to be given again: reconciliation finds out.
   if (payment.intent !== null || payment.created_at < clock.now() - ORDER_KNOWN_MS) return
+  if (await exceedsTerms(services, payment, payer)) return endExceeding(services, payments.provider, payment)
   const account = await findAccountByRow(db, payment.account)
   if (account === undefined) return
   const order = { payment: payment.id, account: account.id, amount: payment.amount_nano }
@@ -94,6 +101,28 @@ async function chargeCard(services: PaymentServices, payment: StoredPayment, pay
   const after = await applyPaymentNews(services, { ...news, payment: payment.id })
   if (after?.state === 'failed') await noteFailure(services, payment.account, news)
   else if (after?.state === 'paid') await noteSuccess(services, payment.account)
+}
+
+async function exceedsTerms(
+  { db, clock }: PaymentServices,
+  { amount_nano: amount, created_at }: StoredPayment,
+  { account, automatic, add_nano, month_nano }: StoredPayer,
+): Promise<boolean> {
+  if (automatic === 0 || amount > add_nano) return true
+  const since = monthStart(clock.now())
+  const spent = await sumAutomaticPayments(db, account, since)
+  return spent + (created_at < since ? amount : 0n) > month_nano
+}
+
+/** A payment beyond the terms is not ordered again. If the provider has taken its order, it is as the provider says. */
+async function endExceeding(services: PaymentServices, provider: PaymentProvider, payment: StoredPayment) {
+  const listed = await provider.listPayments(payment.created_at - CLOCKS_DIFFER_MS, LISTED_MAX)
+  const taken = listed.find((news) => news.payment === payment.id)
+  // Where not all were listed, reconciliation finds out.
+  if (taken === undefined && listed.length === LISTED_MAX) return
+  const failure = 'The terms of the automatic top-up were changed before the card was charged.'
+  const after = await applyPaymentNews(services, taken ?? { payment: payment.id, state: 'failed', failure })
+  if (after?.state === 'paid') await noteSuccess(services, payment.account)
 }
 
 const ATTEMPTS_MAX = 20

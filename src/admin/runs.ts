@@ -39,7 +39,7 @@ interface RunNode {
  */
 export async function readRunTree(services: Services, { account }: Pick<Caller, 'account'>, id: string) {
   const stored = await findRun(services.db, account, id)
-  return stored && describeRun(services, stored)
+  return stored && readInTurn(services, stored)
 }
 
 /** A run as people of its account see it. A member sees those that their keys began, and the runs inside them. */
@@ -47,7 +47,7 @@ export async function showRun(services: Services, { account, person }: KeyScope,
   const stored = isRunId(id) ? await findRun(services.db, account, id) : undefined
   if (stored === undefined || !(await isWithin(services.db, stored, person)))
     return refuseOperation('run_not_found', `The account has no run ${quoted(id)}.`)
-  const { object: _, ...run } = await describeRun(services, stored)
+  const { object: _, ...run } = await readInTurn(services, stored)
   return done(run)
 }
 
@@ -78,6 +78,40 @@ export const listOwnRuns = ({ db, clock }: Services, scope: KeyScope, page: Page
       })
     },
   )
+
+type RunDescription = Awaited<ReturnType<typeof describeRun>>
+
+interface Reads {
+  last: Promise<unknown>
+  /** Those that have not begun, by run. */
+  readonly waiting: Map<number, Promise<RunDescription>>
+}
+
+const readsOf = new WeakMap<LedgerDb, Map<number, Reads>>()
+
+/**
+ * A run may have a million receipts to add up. Each account has one such read at a time, and one that waits serves all that ask
+ * for the same run. One that has begun serves no more: it may miss a request that has ended since.
+ */
+function readInTurn(services: Services, stored: StoredRun): Promise<RunDescription> {
+  const { account, row } = stored
+  const accounts = readsOf.get(services.db) ?? new Map<number, Reads>()
+  readsOf.set(services.db, accounts)
+  const reads = accounts.get(account) ?? { last: Promise.resolve(), waiting: new Map() }
+  accounts.set(account, reads)
+  const same = reads.waiting.get(row)
+  if (same !== undefined) return same
+  const begin = () => {
+    reads.waiting.delete(row)
+    return describeRun(services, stored)
+  }
+  const read = reads.last.then(begin, begin)
+  reads.waiting.set(row, read)
+  reads.last = read
+  const end = () => reads.last === read && accounts.delete(account)
+  read.then(end, end)
+  return read
+}
 
 async function describeRun({ db, clock }: Services, stored: StoredRun) {
   const { account } = stored

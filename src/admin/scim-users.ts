@@ -1,10 +1,12 @@
 import { NO_PASSWORD } from '../auth/hash-password.ts'
 import type { ScimRule } from '../auth/oidc.ts'
+import { findAccountByEmail } from '../db/accounts.ts'
 import { keysRevocation } from '../db/keys.ts'
 import {
   findPersonByEmail,
   invitesOfMakerWithdrawal,
   inviteWithdrawal,
+  listOpenInvitesOf,
   memberRemoval,
   personInsert,
   sessionsDelete,
@@ -172,7 +174,7 @@ export async function createUser(services: ScimServices, body: unknown): Promise
   if (email === undefined) return refuseScim(400, 'userName is missing: the email of the user.', 'invalidValue')
   const former = await findScimUser(db, account, { email })
   if (former !== undefined && !isShown(former)) return write(services, former, { active: true, ...terms })
-  if ((await findPersonByEmail(db, email)) !== undefined) return taken(email)
+  if (await isTaken(services, email)) return taken(email)
   const [id, now] = [mintPersonId(random), clock.now()]
   const isDisabled = terms.active === false
   const entry = { action: 'person_provisioned', target: id, account, detail: `${email} as member` } as const
@@ -196,8 +198,17 @@ async function idOfAccount({ db, account }: ScimServices): Promise<string> {
   return id
 }
 
+/** A person has the email, or it belongs to another account: as its owner's, or by an invitation that works. */
+async function isTaken({ db, account, clock }: ScimServices, email: string): Promise<boolean> {
+  if ((await findPersonByEmail(db, email)) !== undefined) return true
+  const owned = await findAccountByEmail(db, email)
+  if (owned !== undefined && owned.row !== account) return true
+  return (await listOpenInvitesOf(db, email, clock.now())).some((invite) => invite.account !== account)
+}
+
+/** The same words in all cases, so that a directory learns nothing about other accounts. */
 const taken = (email: string) =>
-  refuseScim(409, `${email} has already signed up on this server, or exists in this account.`, 'uniqueness')
+  refuseScim(409, `${email} exists in this account, or is not free on this server.`, 'uniqueness')
 
 const EMPTY = { external_id: null, given_name: null, family_name: null, display_name: null }
 

@@ -56,6 +56,9 @@ export async function personOf(
   if (named.disabled_at !== null) return refuseSignOn('disabled')
   const found = await findRule(people.db, provider, identity, named.account)
   if (found.kind === 'refused') return found
+  // An operator without an account is not linked by the provider of an account.
+  const account = found.rule?.account
+  if (account !== undefined && account.row !== named.account) return refuseSignOn('other_account')
   const isLinked = await write(people, entryOf(named, 'identity_linked', `to ${provider.name} by the email`), [
     identityInsert(named.id, identity, people.clock.now()),
   ])

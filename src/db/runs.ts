@@ -60,13 +60,27 @@ export const listRuns = (
 export const listRunsInside = (db: LedgerDb, parents: readonly number[], limit: number): Promise<StoredRun[]> =>
   db.selectFrom('runs').selectAll().where('parent', 'in', parents).orderBy('row').limit(limit).execute()
 
-const FORGET_RUNS = `DELETE FROM runs WHERE row IN (SELECT row FROM runs WHERE ends_at < ?
-    AND NOT EXISTS (SELECT 1 FROM runs AS inside WHERE inside.parent = runs.row)
-    AND row < (SELECT MAX(row) FROM runs) ORDER BY ends_at LIMIT ?)`
+/** So many rows are looked at in one pass. */
+const RUNS_AT_ONCE = 1000
 
-/** Deletes runs that ended before; those inside a run go first, and the newest stays, because SQLite would give its row again. */
-export const forgetRuns = (file: Pick<SqlStore, 'all'>, endedBefore: number, limit: number): Promise<unknown> =>
-  file.all(FORGET_RUNS, [endedBefore, limit])
+/**
+ * Deletes runs that ended before, where all runs around them did so too: what a run has used is that of the runs inside it as well.
+ * Those inside a run go first, and the newest stays, because SQLite would give its row again. Each pass looks at some of the runs,
+ * wherever they are: many that have ended in a run that is open still would otherwise be looked at in each pass.
+ */
+const FORGET_RUNS = `DELETE FROM runs WHERE row IN (
+  WITH slice AS MATERIALIZED (SELECT (SELECT MIN(row) FROM runs) + abs(random())
+    % (((SELECT MAX(row) FROM runs) - (SELECT MIN(row) FROM runs)) / ${RUNS_AT_ONCE} + 1) * ${RUNS_AT_ONCE} AS first)
+  SELECT runs.row FROM slice CROSS JOIN runs ON runs.row >= slice.first AND runs.row < slice.first + ${RUNS_AT_ONCE}
+    WHERE runs.ends_at < ? AND NOT EXISTS (SELECT 1 FROM runs AS inside WHERE inside.parent = runs.row)
+      AND runs.row < (SELECT MAX(row) FROM runs)
+      AND NOT EXISTS (WITH RECURSIVE around (parent, ends_at) AS (
+          SELECT parent, ends_at FROM runs AS outer_one WHERE outer_one.row = runs.parent
+          UNION ALL SELECT next.parent, next.ends_at FROM around CROSS JOIN runs AS next ON next.row = around.parent)
+        SELECT 1 FROM around WHERE around.ends_at >= ?))`
+
+export const forgetRuns = (file: Pick<SqlStore, 'all'>, endedBefore: number): Promise<unknown> =>
+  file.all(FORGET_RUNS, [endedBefore, endedBefore])
 
 export interface RunTotals {
   readonly tag: string

@@ -281,7 +281,7 @@ async function closeIdlePeriods(core: LedgerCore): Promise<void> {
     if (counter?.start === period_start && counter.held === 0n) counters?.delete(subject)
   }
   await forgetSums(core.file, yesterday, ROWS_AT_ONCE)
-  await forgetRuns(core.file, clock.now() - RUN_KEPT_MS, ROWS_AT_ONCE)
+  await forgetRuns(core.file, clock.now() - RUN_KEPT_MS)
   // One account that cannot be read is reported at the end, so that it does not stop the others.
   const failed = closed.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason

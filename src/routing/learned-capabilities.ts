@@ -8,15 +8,16 @@ import { codecs, type LaneDialect } from '../protocols/wires.ts'
  * The fields that a lane's server does not accept, learned from its own 400 and kept in memory, so that the next request is not
  * refused first.
  *
- * Lanes serve all clients, so a client's request must not change the requests of others: only fields that our writers add are
- * learned (`LEARNABLE_FIELDS`). Other fields are left out of that one turn, and fields that define the request are never left out.
+ * Lanes serve all clients, and a server may refuse a field beside one effort or one other field only. So a client's request must
+ * not change the requests of others: only fields that Millrace itself adds to requests are learned (`LEARNABLE_FIELDS`). Other
+ * fields are left out of that one turn, and fields that define the request are never left out.
  */
 export interface LearnedCapabilities {
   /** The dialect as this lane accepts it. */
   dialectOf(lane: Lane): LaneDialect
   /** Learns from a refusal. True when something new was learned, so that the lane is worth another call. */
   learn(lane: string, dialect: TeachableDialect, error: ProviderError): boolean
-  /** The fields to leave out of this turn only: those that only this client sends, and optional wishes with a refused value. */
+  /** The fields to leave out of this turn only: those that a client sends, and optional wishes with a refused value. */
   droppedOnce(dialect: TeachableDialect, error: ProviderError): readonly string[]
   /** The server has no compaction of its own. */
   learnNoCompaction(lane: string): void
@@ -34,20 +35,13 @@ export interface TeachableDialect {
 const LANES_MAX = 1000
 
 /**
- * Fields that our own writers put into requests, by the names of all wires. A field that only a client knows (one that it made
- * up, or that `pass_fields` lets through) says nothing about other requests, and clients could make up any number of them.
+ * Fields that Millrace adds to requests whatever their clients send, by the names of all wires. A client's own field says nothing
+ * about other requests: where a model never takes it, the operator says so in the `traits` of the lane.
  */
 const LEARNABLE_FIELDS: ReadonlySet<string> = new Set([
-  // Sampling.
-  ...['temperature', 'top_p', 'topP', 'seed', 'random_seed', 'logit_bias', 'logprobs', 'top_logprobs'],
-  ...['presence_penalty', 'presencePenalty', 'frequency_penalty', 'frequencyPenalty', 'responseLogprobs'],
-  // Reasoning.
-  ...['reasoning_effort', 'reasoning', 'thinking', 'enable_thinking', 'thinking_budget', 'chat_template_kwargs'],
-  ...['output_config', 'block_binding', 'thinkingConfig', 'include', 'verbosity'],
-  // Users and caches.
-  ...['user', 'safety_identifier', 'metadata', 'prompt_cache_key', 'cache_control'],
-  // Delivery and length.
-  ...['stream_options', 'parallel_tool_calls', 'max_tokens', 'max_completion_tokens'],
+  ...['stream_options', 'max_tokens', 'max_completion_tokens'],
+  // Caches and reasoning that the provider sealed.
+  ...['cache_control', 'block_binding', 'include'],
 ])
 
 /** Without one of these the request would be another one. By the names of all wires. */

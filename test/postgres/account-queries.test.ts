@@ -30,7 +30,7 @@ import {
 import type { LedgerDb, LedgerTables } from '../../src/db/tables.ts'
 import { insertAccount } from '../fixtures/db/set-up.ts'
 import { postgresUrl } from '../support/server-on-postgres.ts'
-import { createEmptyDatabase, type EmptyDatabase, postgres } from './postgres-ledger.ts'
+import { createEmptyDatabase, createPostgresLedgerState, type EmptyDatabase, postgres } from './postgres-ledger.ts'
 
 const RECEIPTS = 20_000
 /** Requests that a list looks at before its page ends, of each kind. */
@@ -136,5 +136,41 @@ describe.skipIf(!postgres)('queries of an account, on PostgreSQL', () => {
     for (const [sql, parameters] of queries) await expectFewRead(node.content, sql, parameters)
     await node.close()
     await database.drop()
+  })
+})
+
+describe.skipIf(!postgres)('runs that have ended, on PostgreSQL', () => {
+  it('are forgotten with the run around them, and a pass looks at few of them', async () => {
+    const ledgerState = await createPostgresLedgerState()
+    await ledgerState.addAccount()
+    const pool = await ledgerState.pool.connect()
+    const insert = (id: string, parent: string | null, end: string) =>
+      pool.query(
+        `INSERT INTO runs (account, id, parent, opened_at, ends_at)
+          VALUES (1, $1, (SELECT row FROM runs WHERE id = $2), 1, ${end})`,
+        [id, parent],
+      )
+    const now = '(extract(epoch FROM now()) * 1000)::bigint'
+    await insert('open', null, `${now} + 60000`)
+    await insert('part', 'open', '1')
+    await insert('piece', 'part', '1')
+    await insert('lately', null, `${now} - 29 * 86400000::bigint`)
+    await insert('held', 'lately', '1')
+    await insert('old', null, '1')
+    await insert('inside old', 'old', '1')
+    const tidy = () => pool.query('SELECT tidy_ledger()')
+    for (let pass = 0; pass < 3; pass++) await tidy()
+    const { rows } = await pool.query('SELECT id FROM runs ORDER BY row')
+    expect(rows.map(({ id }) => id)).toEqual(['open', 'part', 'piece', 'lately', 'held'])
+    await pool.query(`INSERT INTO runs (account, id, parent, opened_at, ends_at)
+      SELECT 1, 'many ' || n, (SELECT row FROM runs WHERE id = 'open'), 1, 1 FROM generate_series(1, 20000) AS n`)
+    await pool.query('BEGIN')
+    await tidy()
+    const looked = await pool.query(`SELECT (seq_tup_read + idx_tup_fetch)::integer AS rows
+      FROM pg_stat_xact_user_tables WHERE relname = 'runs'`)
+    await pool.query('COMMIT')
+    expect(looked.rows[0].rows).toBeLessThan(5000)
+    pool.release()
+    await ledgerState.close()
   })
 })

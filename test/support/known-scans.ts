@@ -42,6 +42,7 @@ export const KNOWN_SCANS: readonly KnownScan[] = [
     of: /WITH counted AS MATERIALIZED/,
     why: 'the caps that an audit asks for, which have a bound',
   },
+  { step: /^SCAN around$/, of: /WITH RECURSIVE around/, why: 'the runs around a run, at most seven' },
   { step: /^SCAN inside$/, of: /WITH RECURSIVE inside/, why: 'the runs of one tree, each found in an index' },
   {
     step: /^SCAN ended$/,

@@ -372,9 +372,19 @@ CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM spend_counters WHERE (account, subject) IN (SELECT account, subject FROM spend_counters
     WHERE subject LIKE 'cap:run:%' AND period_end <= ledger_micros() / 1000 AND held_nano = 0
     ORDER BY period_end LIMIT 1000 FOR UPDATE SKIP LOCKED);
-  DELETE FROM runs WHERE row IN (SELECT row FROM runs WHERE ends_at <= ledger_micros() / 1000 - ${RUN_KEPT_MS}
-    AND NOT EXISTS (SELECT FROM runs AS inside WHERE inside.parent = runs.row)
-    ORDER BY ends_at LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  -- As \`forgetRuns\` does on SQLite.
+  DELETE FROM runs WHERE runs.row IN (
+    WITH slice AS MATERIALIZED (SELECT (SELECT MIN(known.row) FROM runs AS known) + floor(random()
+      * (((SELECT MAX(known.row) FROM runs AS known) - (SELECT MIN(known.row) FROM runs AS known)) / 1000 + 1))::bigint
+      * 1000 AS first)
+    SELECT ended.row FROM slice JOIN runs AS ended ON ended.row >= slice.first AND ended.row < slice.first + 1000
+      WHERE ended.ends_at <= ledger_micros() / 1000 - ${RUN_KEPT_MS}
+        AND NOT EXISTS (SELECT FROM runs AS inside WHERE inside.parent = ended.row)
+        AND NOT EXISTS (WITH RECURSIVE around (parent, ends_at) AS (
+            SELECT outer_one.parent, outer_one.ends_at FROM runs AS outer_one WHERE outer_one.row = ended.parent
+            UNION ALL SELECT next.parent, next.ends_at FROM around JOIN runs AS next ON next.row = around.parent)
+          SELECT FROM around WHERE around.ends_at > ledger_micros() / 1000 - ${RUN_KEPT_MS})
+      FOR UPDATE OF ended SKIP LOCKED);
   DELETE FROM limit_slices USING nodes WHERE nodes.row = limit_slices.node AND nodes.lease_until <= ledger_micros() / 1000
 $$;
 `

@@ -111,6 +111,32 @@ describe('a saved card', () => {
     await owner.call('DELETE /card')
   })
 
+  it('is not charged by terms that its owner has replaced, unless it was charged by then', async () => {
+    const cases = [
+      ['silent-before', { add: '5.00', month_max: '20.00' }, ['paid 5.00', 'failed 10.00', 'paid 10.00']],
+      ['silent-before', { add: '10.00', month_max: '19.99' }, ['failed 10.00', 'paid 10.00']],
+      ['silent-after', { add: '5.00', month_max: '19.99' }, ['paid 10.00', 'paid 10.00']],
+    ] as const
+    for (const [how, lower, payments] of cases) {
+      const owner = await openSaver({ month_max: '20.00' })
+      await topUp()
+      await spend(owner, '10.00', 'second')
+      unfinished.length = 0
+      // An order, and the same once more.
+      stripe.faults.push({ path: 'POST /v1/payment_intents', times: 2, how })
+      await topUp()
+      await owner.call('PUT /card/automatic', { body: { on: true, below: '5.00', ...lower } })
+      for (let run = 0; run < 3; run++) await topUp()
+      const { items } = await owner.call('GET /payments')
+      const automatic = items.filter(({ kind }) => kind === 'automatic')
+      expect(automatic.map(({ state, amount }) => `${state} ${amount}`)).toEqual(payments)
+      expect([unfinished.length, chargesOf(unfinished[0]!)]).toEqual([1, how === 'silent-after' ? 1 : 0])
+      expect((await owner.call('GET /card')).automatic).toMatchObject({ on: true, failure: null })
+      await owner.call('DELETE /card')
+    }
+    await expectBalancedLedger(server)
+  })
+
   it('that is declined is shown, tried later, and switched off', async () => {
     const owner = await openSaver({ month_max: '100.00' })
     const { db, files } = server.app.operations

@@ -168,6 +168,28 @@ describe('x-millrace-run', () => {
     expect((await account.wallet()).balance).toBe(nanoOf('9.979'))
   })
 
+  it('counts the runs inside it for as long as it can be read, however long ago those ended', async () => {
+    const account = await openAccount(server())
+    for (const header of ['big; max=1.00; ends=60d', 'part; parent=big; ends=1h', 'piece; parent=part', 'last'])
+      expect((await ask(account, header, 10)).status).toBe(200)
+    const days = async (count: number) => {
+      server().advance(count * 24 * HOUR_MS)
+      // A run is looked at when those inside it are gone.
+      for (let pass = 0; pass < 4; pass++) await server().app.operations.ledger.sweep()
+    }
+    await days(50)
+    expect(await runOf(account, 'big')).toMatchObject({
+      ...{ state: 'open', used: { cost: '0.03', requests: 3 } },
+      runs: [{ id: 'part', used: { requests: 2 }, runs: [{ id: 'piece' }] }],
+    })
+    await days(39)
+    expect((await runOf(account, 'big')).used).toMatchObject({ cost: '0.03', requests: 3 })
+    await days(2)
+    for (const id of ['big', 'part', 'piece'])
+      expectProblem(await get(server(), account, `/runs/${id}`), 'run_not_found')
+    expect((await runOf(account, 'last')).state).toBe('ended')
+  })
+
   it('is not begun by a request that is refused, and not without end', async () => {
     const account = await openAccount(server())
     const runs = async () => {

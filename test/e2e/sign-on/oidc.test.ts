@@ -83,6 +83,16 @@ describe('a sign-in by a provider', () => {
     expect((await signOn(server, issuer, browser())).problem).toBeNull()
   })
 
+  it('links no one by an email of outside the account that the groups give', async () => {
+    await signUp(server, { email: 'chief@example.com', role: 'operator' })
+    await signUp(server, { email: 'apart@example.com', account: account.id })
+    for (const email of ['chief@example.com', 'apart@example.com']) {
+      issuer.person = person(['Readers'], { email })
+      expect((await signOn(server, issuer, browser())).problem, email).toBe('other_account')
+    }
+    expect((await auditOf('identity_linked')).filter((each) => /^(chief|apart)@/.test(each))).toEqual([])
+  })
+
   it('follows the groups at each sign-in, and refuses a person without one', async () => {
     issuer.person = person(['Engineers'])
     const ann = browser()

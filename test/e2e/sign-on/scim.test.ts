@@ -173,6 +173,29 @@ describe('a user', () => {
     expect((await set(idle.id, true)).json.active).toBe(true)
   })
 
+  it('has no email that belongs to another account, and no answer tells how it does', async () => {
+    const { account } = await openDirectory('third@example.com')
+    const [owner, invited, member, root] = [newEmail(), newEmail(), newEmail(), newEmail()]
+    await server().operate('accounts.create', { email: owner })
+    await server().operate('people.invite', { email: invited, account: account, role: 'member' })
+    await signUp(server(), { email: member, account: account, role: 'member' })
+    await server().operate('people.invite', { email: root, role: 'operator' })
+    const own = (await createUser()).userName
+    const details = []
+    for (const userName of [owner, owner.toUpperCase(), invited, member, root, own]) {
+      const { json } = await team.send('POST /Users', { userName })
+      expect(json, userName).toMatchObject({ status: '409', scimType: 'uniqueness' })
+      details.push(String(json.detail).replace(userName.toLowerCase(), 'THE EMAIL'))
+    }
+    expect(new Set(details).size).toBe(1)
+    await signUp(server(), { email: owner, account: account })
+    // What belongs to the account of the directory is its own, and an invitation ends.
+    await server().operate('people.invite', { email: 'team@example.com', account: team.account, role: 'owner' })
+    expect((await team.send('POST /Users', { userName: 'team@example.com' })).status).toBe(201)
+    server().advance(7 * 86_400_000)
+    expect((await team.send('POST /Users', { userName: invited })).status).toBe(201)
+  })
+
   it('is listed in pages', async () => {
     for (let count = 0; count < 3; count++) await createUser(other)
     const page = await other.send('GET /Users?startIndex=2&count=1')

@@ -73,7 +73,7 @@ export async function probe(
   services: ProbeServices,
   lane: Lane,
 ): Promise<{ readonly probed: ProbeResult; readonly without: readonly string[] }> {
-  const learned = createLearnedCapabilities()
+  const learned = createLearnedCapabilities(services.nowMicros)
   const without: string[] = []
   for (;;) {
     const dialect = learned.dialectOf(lane)

@@ -195,7 +195,7 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
       onFailure: (error) => services.log.warn({ error }, 'a run could not be read or recorded'),
     }),
     cacheSaltOf: createCacheSalts(founding),
-    capabilities: createLearnedCapabilities(),
+    capabilities: createLearnedCapabilities(nowMicros),
     retryBudget: createRetryBudget({ nowMicros, terms: () => rules.current.routing.retries }),
     retryWait: createRetryWait({ maxMs: () => rules.current.routing.patienceMs, random: () => uniform(random) }),
     mint: mintIdsOf(random),

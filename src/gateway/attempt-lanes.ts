@@ -123,7 +123,9 @@ async function attemptLane(
   let calledAt = attempt.calledAt
   let result: AttemptResult
   try {
-    let options: AttemptOptions | undefined = DEFAULT_OPTIONS
+    const withoutFields = capabilities.refusedLately({ lane: lane.id, effort: turn.effort })
+    let options: AttemptOptions | undefined =
+      withoutFields.length === 0 ? DEFAULT_OPTIONS : { ...DEFAULT_OPTIONS, withoutFields }
     do {
       // A cancel before the call costs nothing.
       if (cancellation.abortReason) {
@@ -298,13 +300,21 @@ const retryOptions = (call: FailedAttempt): AttemptOptions | undefined =>
 /** A server that refuses more fields than these is not a server that we know. */
 const RULES_A_TURN_MAX = 3
 
-/** A field that we add is learned for all turns; one that the client sent is left out of this turn only. */
-function retryWithoutField({ services, lane, dialect, options, called }: FailedAttempt): AttemptOptions | undefined {
+/** A field that we add is learned for all turns; one that the client sent is left out of this turn, and of like ones for a while. */
+function retryWithoutField({
+  services,
+  turn,
+  lane,
+  dialect,
+  options,
+  called,
+}: FailedAttempt): AttemptOptions | undefined {
   const { refusal } = called
   if (refusal?.kind !== 'unsupported-field' || options.rulesApplied >= RULES_A_TURN_MAX) return undefined
   const rulesApplied = options.rulesApplied + 1
   if (services.capabilities.learn(lane.id, dialect, refusal.error)) return { ...options, rulesApplied }
-  const dropped = services.capabilities.droppedOnce(dialect, refusal.error)
+  const asked = { lane: lane.id, effort: turn.effort }
+  const dropped = services.capabilities.droppedOnce(dialect, refusal.error, asked)
   if (dropped.length === 0) return undefined
   return { ...options, rulesApplied, withoutFields: [...options.withoutFields, ...dropped] }
 }

@@ -125,7 +125,7 @@ async function moneyOfTurn(
       asked.push(JSON.parse(call.body.toString()))
       return providers[asked.length - 1]!(call)
     },
-    capabilities: createLearnedCapabilities(),
+    capabilities: createLearnedCapabilities(() => 0),
     health: everyLaneRequested,
     retryBudget: anyNumberOfRetries,
     retryWait: { maxMs: () => 0, wait: async () => false },

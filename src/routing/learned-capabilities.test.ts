@@ -16,7 +16,7 @@ describe('a lane that refuses', () => {
     ["Unknown parameter: 'stream_options'.", ['stream_options']],
     ['Encrypted content is not supported with this model.', ['include']],
   ])('a field that Millrace adds teaches once, and is not asked for it again: %s', (message, fields) => {
-    const capabilities = createLearnedCapabilities()
+    const capabilities = createLearnedCapabilities(() => 0)
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(true)
     expect(capabilities.dialectOf(FAR_A).withoutFields).toEqual(fields)
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
@@ -35,7 +35,7 @@ describe('a lane that refuses', () => {
       expect.arrayContaining(['presencePenalty', 'frequencyPenalty']),
     ],
   ])('a field of a client leaves the requests of others as they are: %s', (message, fields) => {
-    const capabilities = createLearnedCapabilities()
+    const capabilities = createLearnedCapabilities(() => 0)
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
     expect(capabilities.droppedOnce(PLAIN, says(message))).toEqual(fields)
     expect(capabilities.dialectOf(FAR_A)).toBe(laneDialect(FAR_A))
@@ -55,7 +55,7 @@ describe('a lane that refuses', () => {
     google('parametersJsonSchema', 'tools[0].function_declarations[0]'),
     'Invalid JSON payload received. Unknown name "systemInstruction": Cannot find field.',
   ])('what makes the request another one is never left out: %s', (message) => {
-    const capabilities = createLearnedCapabilities()
+    const capabilities = createLearnedCapabilities(() => 0)
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
     expect(capabilities.droppedOnce(PLAIN, says(message))).toEqual([])
   })
@@ -65,20 +65,34 @@ describe('a lane that refuses', () => {
     ["output_config.effort: Input should be 'low' or 'high'", 'output_config'],
     ['Thinking level MINIMAL is not supported for this model.', 'thinkingConfig'],
   ])('one effort says nothing about others: left out this once, and not remembered: %s', (message, field) => {
-    const capabilities = createLearnedCapabilities()
+    const capabilities = createLearnedCapabilities(() => 0)
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
     expect(capabilities.droppedOnce(PLAIN, says(message))).toEqual([field])
     expect(capabilities.droppedOnce({ withoutFields: [field] }, says(message))).toEqual([])
     expect(capabilities.dialectOf(FAR_A)).toBe(laneDialect(FAR_A))
   })
 
+  it('a field of clients is left out for some minutes beside the same effort, and on that lane only', () => {
+    let now = 0
+    const capabilities = createLearnedCapabilities(() => now)
+    const asked = { lane: 'far/a', effort: 'high' }
+    const error = says("Unsupported parameter: 'temperature' is not supported with this model.")
+    expect(capabilities.droppedOnce(PLAIN, error, asked)).toEqual(['temperature'])
+    capabilities.droppedOnce(PLAIN, says("Unrecognized request argument supplied: 'made_up'"), asked)
+    expect(capabilities.refusedLately(asked)).toEqual(['temperature'])
+    expect(capabilities.refusedLately({ ...asked, effort: 'none' })).toEqual([])
+    expect(capabilities.refusedLately({ ...asked, lane: 'far/b' })).toEqual([])
+    now += 5 * 60_000_000
+    expect(capabilities.refusedLately(asked)).toEqual([])
+  })
+
   it('a value that a client has chosen is not left out for it', () => {
     const error = says("Unsupported value: 'temperature' does not support 0.2 with this model.")
-    expect(createLearnedCapabilities().droppedOnce(PLAIN, error)).toEqual([])
+    expect(createLearnedCapabilities(() => 0).droppedOnce(PLAIN, error)).toEqual([])
   })
 
   it('has said nothing about a field that only one client has sent: it is left out this once', () => {
-    const capabilities = createLearnedCapabilities()
+    const capabilities = createLearnedCapabilities(() => 0)
     for (let made = 0; made < 100; made++) {
       const field = `made_up_${'x'.repeat((made % 20) + 1)}`
       const error = says(`Unrecognized request argument supplied: '${field}'`)
@@ -96,7 +110,7 @@ describe('a lane that refuses', () => {
     `1 error [type=list, input_value="Unknown parameter: 'include'", input_type=str]`,
     `"Unknown parameter: 'include'" is too long`,
   ])('teaches nothing with words that it quotes: %s', (message) => {
-    expect(createLearnedCapabilities().learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(createLearnedCapabilities().droppedOnce(PLAIN, says(message))).toEqual([])
+    expect(createLearnedCapabilities(() => 0).learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(createLearnedCapabilities(() => 0).droppedOnce(PLAIN, says(message))).toEqual([])
   })
 })

@@ -8,19 +8,30 @@ import { codecs, type LaneDialect } from '../protocols/wires.ts'
  * The fields that a lane's server does not accept, learned from its own 400 and kept in memory, so that the next request is not
  * refused first.
  *
- * Lanes serve all clients, and a server may refuse a field beside one effort or one other field only. So a client's request must
- * not change the requests of others: only fields that Millrace itself adds to requests are learned (`LEARNABLE_FIELDS`). Other
- * fields are left out of that one turn, and fields that define the request are never left out.
+ * Lanes serve all clients, and a server may refuse a field beside one effort or one other field only. So only fields that Millrace
+ * itself adds to requests are learned for good (`LEARNABLE_FIELDS`). Fields that many clients send (`CLIENT_FIELDS`) are left out
+ * for some minutes, beside the same effort only; any other is left out of that one turn. Fields that define the request are never
+ * left out.
  */
 export interface LearnedCapabilities {
   /** The dialect as this lane accepts it. */
   dialectOf(lane: Lane): LaneDialect
   /** Learns from a refusal. True when something new was learned, so that the lane is worth another call. */
   learn(lane: string, dialect: TeachableDialect, error: ProviderError): boolean
-  /** The fields to leave out of this turn only: those that a client sends, and optional wishes with a refused value. */
-  droppedOnce(dialect: TeachableDialect, error: ProviderError): readonly string[]
+  /**
+   * The fields to leave out of this turn: those that a client sends, and optional wishes with a refused value. Refused fields of
+   * many clients are remembered for the lane and the effort.
+   */
+  droppedOnce(dialect: TeachableDialect, error: ProviderError, asked?: Asked): readonly string[]
+  /** Fields of clients that the lane has refused lately beside this effort. */
+  refusedLately(asked: Asked): readonly string[]
   /** The server has no compaction of its own. */
   learnNoCompaction(lane: string): void
+}
+
+interface Asked {
+  readonly lane: string
+  readonly effort: string | undefined
 }
 
 /** The part of a dialect that a refusal may change. */
@@ -34,10 +45,19 @@ export interface TeachableDialect {
 
 const LANES_MAX = 1000
 
-/**
- * Fields that Millrace adds to requests whatever their clients send, by the names of all wires. A client's own field says nothing
- * about other requests: where a model never takes it, the operator says so in the `traits` of the lane.
- */
+/** After this time the lane is asked with the field again. */
+const REFUSED_MICROS = 5 * 60_000_000
+
+/** Fields of many clients that an answer can do without, by the names of all wires. */
+const CLIENT_FIELDS: ReadonlySet<string> = new Set([
+  ...['temperature', 'top_p', 'topP', 'seed', 'random_seed', 'logit_bias', 'logprobs', 'top_logprobs'],
+  ...['presence_penalty', 'presencePenalty', 'frequency_penalty', 'frequencyPenalty', 'responseLogprobs'],
+  ...['reasoning_effort', 'reasoning', 'thinking', 'enable_thinking', 'thinking_budget', 'chat_template_kwargs'],
+  ...['output_config', 'thinkingConfig', 'verbosity', 'parallel_tool_calls'],
+  ...['user', 'safety_identifier', 'metadata', 'prompt_cache_key'],
+])
+
+/** Fields that Millrace adds to requests whatever their clients send, by the names of all wires. */
 const LEARNABLE_FIELDS: ReadonlySet<string> = new Set([
   ...['stream_options', 'max_tokens', 'max_completion_tokens'],
   // Caches and reasoning that the provider sealed.
@@ -68,6 +88,8 @@ const OTHER_CAP: Readonly<Record<CapField, CapField>> = {
   max_completion_tokens: 'max_tokens',
 }
 
+const NO_FIELDS: readonly string[] = []
+
 interface Learned {
   readonly without: ReadonlySet<string>
   readonly capField: CapField | undefined
@@ -76,8 +98,10 @@ interface Learned {
 
 const NOTHING: Learned = { without: new Set(), capField: undefined, compacts: true }
 
-export function createLearnedCapabilities(): LearnedCapabilities {
+export function createLearnedCapabilities(nowMicros: () => number): LearnedCapabilities {
   const capabilities = createLruMap<string, Learned>(LANES_MAX)
+  const refusedAt = createLruMap<string, ReadonlyMap<string, number>>(LANES_MAX)
+  const keyOf = ({ lane, effort = '' }: Asked) => `${lane} ${effort}`
   const of = (lane: string): Learned => capabilities.get(lane) ?? NOTHING
   return {
     dialectOf(lane) {
@@ -111,11 +135,26 @@ export function createLearnedCapabilities(): LearnedCapabilities {
       capabilities.set(lane, { ...learned, without: new Set([...learned.without, ...fields]) })
       return true
     },
-    droppedOnce({ withoutFields }, error) {
+    droppedOnce({ withoutFields }, error, asked) {
       const { names = [], onlyValue = false } = refusedField(error) ?? {}
       if (names.some((name) => NEVER_LEFT_OUT.has(name))) return []
       const mayGo = (name: string): boolean => (onlyValue ? WISHES.has(name) : !LEARNABLE_FIELDS.has(name))
-      return names.filter((name) => mayGo(name) && !withoutFields.includes(name))
+      const dropped = names.filter((name) => mayGo(name) && !withoutFields.includes(name))
+      const known = onlyValue ? [] : dropped.filter((name) => CLIENT_FIELDS.has(name))
+      if (asked !== undefined && known.length > 0) {
+        const now = nowMicros()
+        refusedAt.set(
+          keyOf(asked),
+          new Map([...(refusedAt.get(keyOf(asked)) ?? []), ...known.map((name) => [name, now] as const)]),
+        )
+      }
+      return dropped
+    },
+    refusedLately(asked) {
+      const refused = refusedAt.size === 0 ? undefined : refusedAt.get(keyOf(asked))
+      if (refused === undefined) return NO_FIELDS
+      const since = nowMicros() - REFUSED_MICROS
+      return [...refused].flatMap(([name, at]) => (at > since ? [name] : []))
     },
   }
 }

@@ -16,10 +16,13 @@ export function parseChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'
   return undefined
 }
 
-/** The delta of a choice, or the message of a server that sends its whole answer in one chunk. */
-export function deltaOf({ delta, message }: Fields): Fields {
+/**
+ * The delta of a choice, or the message of a server that sends its whole answer in one chunk. Behind content a message repeats the
+ * answer: MiniMax ends a stream with it.
+ */
+export function deltaOf({ delta, message }: Fields, { isBehindContent = false } = {}): Fields {
   if (isObject(delta)) return delta
-  return isObject(message) ? message : {}
+  return isObject(message) && !isBehindContent ? message : {}
 }
 
 /** Content that a server sends as a list of parts (Mistral's thinking and text), as the two strings that clients read. */
@@ -147,7 +150,7 @@ export function joinChoices(choices: readonly unknown[], under: 'delta' | 'messa
   const [first, ...others] = parts
   if (first === undefined) return choices
   if (others.length === 0) return first.index === 0 ? choices : [{ ...first, index: 0 }]
-  const deltas = parts.map(deltaOf)
+  const deltas = parts.map((part) => deltaOf(part))
   const texts = deltas.flatMap(({ content }) => stringOf(content) ?? [])
   const calls = deltas.flatMap(({ tool_calls: part }) => (Array.isArray(part) ? part : []))
   const ends = parts.flatMap(({ finish_reason: reason }) => stringOf(reason) ?? [])

@@ -41,6 +41,7 @@ class ChatEventReader implements EventReader {
   /** The reasoning since the last other content, where the server wants it back. */
   #reasoning = ''
   #isPlainText = false
+  #hasContent = false
   /** The finish reason in the server's words; undefined until there is one. */
   #finish: string | undefined
   /** Content has followed a finish reason, so the last one is right and not the first. */
@@ -94,7 +95,8 @@ class ChatEventReader implements EventReader {
     const joins = this.#options.dialect.splitsChoices && Array.isArray(choices)
     const choice = firstOf(joins ? joinChoices(choices, 'delta') : choices)
     if (choice === undefined) return false
-    const delta = deltaOf(choice)
+    const delta = deltaOf(choice, { isBehindContent: this.#hasContent })
+    this.#hasContent ||= hasContent(delta)
     if (this.#finish !== undefined && !this.#goesOn(choice, delta)) return false
     state.error = failureInFinish(choice)
     if (state.error) return true

@@ -40,6 +40,7 @@ const hi = emitted({ role: 'assistant', content: 'hi' })
 const HI = { content: 'hi', finish: 'stop' }
 const called = (...fragments: object[]) => emitted({ tool_calls: fragments })
 const fn = (name: unknown, args: unknown, over: object = {}) => ({ function: { name, arguments: args }, ...over })
+const WHOLE = { role: 'assistant', content: 'hi' }
 const USAGE = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 }
 const LOOKED = { calls: ['look {"a":1}'], finish: 'tool_calls' }
 
@@ -71,6 +72,38 @@ const ODDITIES: Record<string, Oddity> = {
     says: HI,
   },
   'a delta that is null': { stream: hi + line(chunkOf(null)) + line(chunkOf(null, 'stop')), says: HI },
+  'a message that repeats the answer at its end': {
+    stream:
+      hi +
+      line({ ...HEAD, object: 'chat.completion', choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }] }) +
+      line({ ...HEAD, choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }], usage: USAGE }) +
+      line({ ...HEAD, choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }] }),
+    says: HI,
+  },
+  'a message that repeats reasoning and calls at the end': {
+    stream:
+      emitted({ reasoning_content: 'hm' }) +
+      called(fn('look', '{"a":1}', { index: 0, id: 'x' })) +
+      line({
+        ...HEAD,
+        choices: [
+          {
+            index: 0,
+            message: { ...WHOLE, reasoning_content: 'hm', tool_calls: [fn('look', '{"a":1}', { id: 'x' })] },
+            finish_reason: 'tool_calls',
+          },
+        ],
+      }),
+    says: { ...LOOKED, reasoning: 'hm' },
+  },
+  'a whole message instead of deltas': {
+    stream: line({
+      ...HEAD,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }],
+    }),
+    says: HI,
+  },
   'a role in every chunk, or an empty one': {
     stream:
       emitted({ role: 'assistant', content: 'h' }) +

@@ -106,7 +106,7 @@ export class ChatTap implements StreamAdapter {
   #readChunk(frame: Buffer, chunk: Fields, hasUsage: boolean): EncodedFrame {
     const { state } = this
     const listed: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
-    if (this.#isEndSent && listed.some((choice) => isObject(choice) && hasContent(deltaOf(choice))))
+    if (this.#isEndSent && listed.some((choice) => isObject(choice) && hasContent(deltaOf(choice, BEHIND_CONTENT))))
       state.invalid = CONTENT_AFTER_END
     // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
     if (this.#isEndSent || !listed.some(isObject)) return hasUsage ? this.#sendEnd() : NOTHING_ENCODED
@@ -269,6 +269,7 @@ export class ChatTap implements StreamAdapter {
 
 const choicesOf = ({ chunk }: ReceivedChunk): Fields[] => (chunk.choices as unknown[]).filter(isObject)
 
+const BEHIND_CONTENT = { isBehindContent: true }
 const NOTHING = Buffer.alloc(0)
 const MODEL = Buffer.from('"model"')
 

@@ -98,19 +98,29 @@ export const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   'content-filter': 'content_filter',
 }
 
-const FINISH_ALIASES: ReadonlyMap<string, string> = new Map([
-  ['eos', 'stop'],
-  ['end_turn', 'stop'],
+/** The words of servers in lower case, as clients know them. Any other word is a stop. */
+const FINISH_WORDS: ReadonlyMap<string, string> = new Map([
+  ...Object.values(FINISH_REASONS).map((word) => [word, word] as const),
   ['function_call', 'tool_calls'],
+  ['tool_use', 'tool_calls'],
   ['model_length', 'length'],
   ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['sensitive', 'content_filter'],
 ])
 
-const FAILED_FINISHES: ReadonlySet<unknown> = new Set(['error', 'abort', 'insufficient_system_resource'])
+const FAILED_FINISHES: ReadonlySet<string> = new Set([
+  'error',
+  'abort',
+  'insufficient_system_resource',
+  'network_error',
+])
 
 /** Some servers report their own failure as a finish reason. */
 export const failureInFinish = ({ finish_reason: reason }: Fields): UpstreamError | undefined =>
-  FAILED_FINISHES.has(reason) ? { message: `it ended with "${reason}"`, code: undefined } : undefined
+  typeof reason === 'string' && FAILED_FINISHES.has(reason.toLowerCase())
+    ? { message: `it ended with "${reason}"`, code: undefined }
+    : undefined
 
 /** The tool calls of an answer. `truncated`: the arguments of one break off; `broken`: they are not JSON; `nameless`: a call has no name. */
 export type CallsSoFar = 'none' | 'whole' | 'truncated' | 'broken' | 'nameless'
@@ -125,7 +135,7 @@ interface Calls {
  */
 export function finishReasonFrom(reason: unknown, answer: Calls | undefined): string | null {
   if (typeof reason !== 'string' || reason === '') return null
-  const known = FINISH_ALIASES.get(reason) ?? reason
+  const known = FINISH_WORDS.get(reason.toLowerCase()) ?? 'stop'
   if (known !== 'stop' && known !== 'tool_calls') return known
   const calls = answer?.callsSoFar() ?? 'none'
   if (calls === 'truncated') return 'length'

@@ -40,6 +40,12 @@ const hi = emitted({ role: 'assistant', content: 'hi' })
 const HI = { content: 'hi', finish: 'stop' }
 const called = (...fragments: object[]) => emitted({ tool_calls: fragments })
 const fn = (name: unknown, args: unknown, over: object = {}) => ({ function: { name, arguments: args }, ...over })
+const FINISHES = {
+  stop: ['eos', 'eos_token', 'end_turn', 'stop_sequence', 'complete', 'STOP', 'whatever'],
+  length: ['model_length', 'MAX_TOKENS', 'max_tokens', 'model_context_window_exceeded'],
+  content_filter: ['sensitive', 'CONTENT_FILTER'],
+}
+const FAILED_FINISHES = ['error', 'abort', 'insufficient_system_resource', 'network_error', 'ERROR']
 const WHOLE = { role: 'assistant', content: 'hi' }
 const USAGE = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 }
 const LOOKED = { calls: ['look {"a":1}'], finish: 'tool_calls' }
@@ -281,14 +287,23 @@ const ODDITIES: Record<string, Oddity> = {
     says: { calls: ['look {"a\\\\":1}'], finish: 'tool_calls' },
   },
   'a finish that is empty before it is one': { stream: line(chunkOf({ content: 'hi' }, '')) + end(), says: HI },
-  eos: { stream: hi + end('eos'), says: HI },
-  model_length: { stream: hi + end('model_length'), says: { content: 'hi', finish: 'length' } },
-  'error as a finish': { stream: hi + end('error'), says: { content: 'hi', failed: 'it ended with "error"' } },
-  'abort as a finish': { stream: hi + end('abort'), says: { content: 'hi', failed: 'it ended with "abort"' } },
-  'a server without resources': {
-    stream: hi + end('insufficient_system_resource'),
-    says: { content: 'hi', failed: 'it ended with "insufficient_system_resource"' },
-  },
+  ...Object.fromEntries(
+    Object.entries(FINISHES).flatMap(([finish, words]) =>
+      words.map((word) => [`${word} as a finish`, { stream: hi + end(word), says: { content: 'hi', finish } }]),
+    ),
+  ),
+  ...Object.fromEntries(
+    FAILED_FINISHES.map((word) => [
+      `${word} as a finish`,
+      { stream: hi + end(word), says: { content: 'hi', failed: `it ended with "${word}"` } },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['tool_use', 'STOP', 'end_turn', 'whatever'].map((word) => [
+      `${word} as the finish of a call`,
+      { stream: called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + end(word), says: LOOKED },
+    ]),
+  ),
   'an error as a chunk': {
     stream: hi + line({ error: { code: 502, message: 'Provider returned error' } }),
     says: { content: 'hi', failed: 'Provider returned error' },

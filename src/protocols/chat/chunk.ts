@@ -1,9 +1,9 @@
 import { stringOf } from '../../lib/text.ts'
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason } from '../../model/event.ts'
-import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
+import { isError, readBareError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { StreamState } from '../shared/stream-state.ts'
-import { parseFrameData } from '../sse/frames.ts'
+import { nameOfFrame, parseFrameData } from '../sse/frames.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL, NO_CALLS } from '../tools/tool-names.ts'
 
 /** The chunk in a frame of a chat stream; undefined, with what it means noted in `state`, where there is none. */
@@ -11,10 +11,12 @@ export function parseChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'
   const chunk = parseFrameData(state, frame)
   if (chunk === undefined) return undefined
   const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
-  if (failed === undefined || !isError(failed)) return chunk
-  state.error = readError(failed)
-  return undefined
+  if (isError(failed)) state.error = readError(failed)
+  else if (!hasChoices(chunk)) state.error = nameOfFrame(frame) === 'error' ? readError(chunk) : readBareError(chunk)
+  return state.error === undefined ? chunk : undefined
 }
+
+export const hasChoices = ({ choices }: Fields): boolean => Array.isArray(choices) && choices.some(isObject)
 
 /**
  * The delta of a choice, or the message of a server that sends its whole answer in one chunk. Behind content a message repeats the

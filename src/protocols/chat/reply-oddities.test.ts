@@ -95,6 +95,14 @@ describe('a JSON answer of a server that speaks Chat', () => {
       'Provider returned error',
     ],
     ['an error that is text', { error: 'broke' }, 'broke'],
+    ['an error at the top', { object: 'error', message: 'too long', type: 'BadRequestError', code: 400 }, 'too long'],
+    ['an error under another name', { detail: [{ loc: ['body', 'x'], msg: 'no' }] }, 'x: no'],
+    ['a list of errors', { errors: [{ message: 'no' }], choices: [] }, 'no'],
+    [
+      'a failure of MiniMax',
+      { choices: null, base_resp: { status_code: 1008, status_msg: 'insufficient balance' } },
+      'insufficient balance',
+    ],
     [
       'a finish that is a failure',
       answer({ content: '' }, 'insufficient_system_resource'),

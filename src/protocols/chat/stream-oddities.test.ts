@@ -313,6 +313,27 @@ const ODDITIES: Record<string, Oddity> = {
     says: { content: 'hi', failed: 'broke' },
   },
   'an error that is text': { stream: line({ error: 'broke' }), says: { failed: 'broke' } },
+  'an error at the top of a frame': {
+    stream: hi + line({ object: 'error', message: 'too long', type: 'BadRequestError', code: 400 }) + DONE,
+    says: { content: 'hi', failed: 'too long' },
+  },
+  'an error under another name': { stream: line({ detail: 'overloaded' }), says: { failed: 'overloaded' } },
+  'a list of errors': {
+    stream: line({ success: false, errors: [{ message: 'no', code: 7000 }] }),
+    says: { failed: 'no' },
+  },
+  'an error by the name of its event': {
+    stream: `event: error\n${line({ message: 'Overloaded' })}`,
+    says: { failed: 'Overloaded' },
+  },
+  'a failure of MiniMax': {
+    stream: line({ ...HEAD, choices: null, base_resp: { status_code: 1002, status_msg: 'rate limit' } }),
+    says: { failed: 'rate limit' },
+  },
+  'a success of MiniMax': {
+    stream: hi + end() + line({ ...HEAD, choices: [], usage: USAGE, base_resp: { status_code: 0, status_msg: '' } }),
+    says: HI,
+  },
   'a member for errors without one': {
     stream: line(chunkOf({ content: 'hi' }, null, { error: null })) + end(),
     says: HI,

@@ -118,11 +118,13 @@ const FAILED_FINISHES: ReadonlySet<string> = new Set([
   'network_error',
 ])
 
-/** Some servers report their own failure as a finish reason. */
-export const failureInFinish = ({ finish_reason: reason }: Fields): UpstreamError | undefined =>
-  typeof reason === 'string' && FAILED_FINISHES.has(reason.toLowerCase())
+/** The failure in a choice: some servers report one as a finish reason, and OpenRouter has its error beside that. */
+export function failureIn({ error, finish_reason: reason }: Fields): UpstreamError | undefined {
+  if (isError(error)) return readError(error)
+  return typeof reason === 'string' && FAILED_FINISHES.has(reason.toLowerCase())
     ? { message: `it ended with "${reason}"`, code: undefined }
     : undefined
+}
 
 /** The tool calls of an answer. `truncated`: the arguments of one break off; `broken`: they are not JSON; `nameless`: a call has no name. */
 export type CallsSoFar = 'none' | 'whole' | 'truncated' | 'broken' | 'nameless'

@@ -6,7 +6,7 @@ import { firstOf, readLogprobs } from '../shared/texts.ts'
 import { BROKEN_ARGUMENTS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
 import {
   deltaOf,
-  failureInFinish,
+  failureIn,
   faultInCalls,
   finishReasonFrom,
   hasContent,
@@ -98,7 +98,7 @@ class ChatEventReader implements EventReader {
     const delta = deltaOf(choice, { isBehindContent: this.#hasContent })
     this.#hasContent ||= hasContent(delta)
     if (this.#finish !== undefined && !this.#goesOn(choice, delta)) return false
-    state.error = failureInFinish(choice)
+    state.error = failureIn(choice)
     if (state.error) return true
     if (Array.isArray(delta.content)) {
       const { content, reasoning } = plainContent(delta.content)

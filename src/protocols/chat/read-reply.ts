@@ -3,7 +3,7 @@ import type { SettledCharge } from '../../model/ending.ts'
 import { readBareError, readError } from '../refusals/provider-error.ts'
 import type { EncodedReply, ReceivedReply } from '../shared/codec-types.ts'
 import {
-  failureInFinish,
+  failureIn,
   faultInCalls,
   finishReasonFrom,
   hasChoices,
@@ -28,11 +28,12 @@ export function readReply({ body, value }: ReceivedReply, options: ReplyOptions)
   const { dialect, mint, request } = options
   const isSplit = dialect.splitsChoices && request.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
-  if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
+  if (!Array.isArray(choices) || choices.length === 0) return NO_ANSWER
   for (const choice of choices) {
-    const failed = failureInFinish(choice)
+    const failed = isObject(choice) ? failureIn(choice) : undefined
     if (failed) return { kind: 'error', error: failed }
   }
+  if (!choices.every(hasMessage)) return NO_ANSWER
   const usage = new UsageReader()
   usage.read(value, choices.length, dialect)
   const repaired = repairChoices(choices, options)

@@ -7,7 +7,7 @@ import { BROKEN_ARGUMENTS } from '../tools/tool-names.ts'
 import {
   type CallsSoFar,
   deltaOf,
-  failureInFinish,
+  failureIn,
   faultInCalls,
   finishReasonFrom,
   hasContent,
@@ -127,7 +127,7 @@ export class ChunkRepair {
 
   /** Remembers a finish reason. The chunk keeps the server's word until `writeFinish`. */
   #readFinish(state: ChoiceState, choice: Fields): void {
-    if (hasFinish(choice) && failureInFinish(choice) === undefined) {
+    if (hasFinish(choice) && failureIn(choice) === undefined) {
       state.finish = choice.finish_reason
       const finish = finishReasonFrom(state.finish, state.calls)
       this.finishReason = finish ?? undefined

@@ -95,6 +95,11 @@ describe('a JSON answer of a server that speaks Chat', () => {
       'Provider returned error',
     ],
     ['an error that is text', { error: 'broke' }, 'broke'],
+    [
+      'an error in a choice',
+      { choices: [{ index: 0, finish_reason: 'error', error: { code: 400, message: 'too long', metadata: {} } }] },
+      'too long',
+    ],
     ['an error at the top', { object: 'error', message: 'too long', type: 'BadRequestError', code: 400 }, 'too long'],
     ['an error under another name', { detail: [{ loc: ['body', 'x'], msg: 'no' }] }, 'x: no'],
     ['a list of errors', { errors: [{ message: 'no' }], choices: [] }, 'no'],

@@ -313,6 +313,17 @@ const ODDITIES: Record<string, Oddity> = {
     says: { content: 'hi', failed: 'broke' },
   },
   'an error that is text': { stream: line({ error: 'broke' }), says: { failed: 'broke' } },
+  'an error in a choice': {
+    stream:
+      hi +
+      line({
+        ...HEAD,
+        choices: [
+          { index: 0, delta: {}, finish_reason: 'error', error: { code: 429, message: 'rate limited', metadata: {} } },
+        ],
+      }),
+    says: { content: 'hi', failed: 'rate limited' },
+  },
   'an error at the top of a frame': {
     stream: hi + line({ object: 'error', message: 'too long', type: 'BadRequestError', code: 400 }) + DONE,
     says: { content: 'hi', failed: 'too long' },

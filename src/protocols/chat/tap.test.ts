@@ -187,6 +187,12 @@ describe('the chat tap', () => {
     ],
     [{ error: 'boom' }, { message: 'boom', code: undefined }],
     [
+      {
+        choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 429, message: 'slow', metadata: {} } }],
+      },
+      { message: 'slow', code: '429' },
+    ],
+    [
       { error: {}, choices: [] },
       { message: 'The provider reported an error.', code: undefined },
     ],

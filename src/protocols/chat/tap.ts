@@ -5,7 +5,7 @@ import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../share
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { DONE_FRAME, dataFrame, type FrameSplitter } from '../sse/frames.ts'
 import { CONTENT_AFTER_END } from '../tools/tool-names.ts'
-import { callsBegun, deltaOf, failureInFinish, hasContent, parseChunk, textBytesOf } from './chunk.ts'
+import { callsBegun, deltaOf, failureIn, hasContent, parseChunk, textBytesOf } from './chunk.ts'
 import { type FrameTemplate, learnTemplate } from './frame-template.ts'
 import { ChunkRepair, hasFinish, type RelayOptions } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
@@ -120,7 +120,7 @@ export class ChatTap implements StreamAdapter {
     const bytesBefore = state.outputBytes
     this.#hasCalls = false
     for (const choice of choices) {
-      state.error = failureInFinish(choice) ?? state.error
+      state.error = failureIn(choice) ?? state.error
       const { delta } = choice
       if (!isObject(delta)) continue
       state.outputBytes += textBytesOf(delta)

@@ -102,6 +102,13 @@ describe('the usage of every server', () => {
     }
   })
 
+  it('is not replaced by one of zeros behind it', () => {
+    const reader = createEventReader({ dialect: chatDialect('generic'), origin: 'lane', mint: countedIds() })
+    const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+    for (const usage of [zeros, { prompt_tokens: 3, completion_tokens: 0 }, zeros]) reader.read(frame({ usage }))
+    expect(classesOf(reader.state.usage)).toEqual([3, 0, 0, 0, 0])
+  })
+
   it('leaves timings for the client to see', () => {
     const [row] = USAGE_ROWS.filter(({ place }) => place === 'timings')
     expect(relayed(row!).sent).toContain('"predicted_ms":661')

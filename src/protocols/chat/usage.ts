@@ -68,10 +68,16 @@ export class UsageReader {
     const choice = requested === 1 && Array.isArray(choices) ? choices[0] : undefined
     const reported =
       usage ?? (isObject(x_groq) ? x_groq.usage : undefined) ?? (isObject(choice) ? choice.usage : undefined)
-    if (isObject(reported)) this.#reported = readUsage(reported, dialect) ?? this.#reported
+    if (isObject(reported)) this.#report(readUsage(reported, dialect))
     if (isObject(timings)) this.#timed = readUsage(countsOfTimings(timings), dialect) ?? this.#timed
     this.usage = this.#reported ?? this.#timed
     return isObject(reported)
+  }
+
+  /** Some servers end a stream with a usage of zeros behind the true one. */
+  #report(usage: Usage | undefined): void {
+    const isEmpty = usage === undefined || (inputTokensOf(usage) === 0 && usage.output === 0)
+    if (!isEmpty || this.#reported === undefined) this.#reported = usage
   }
 }
 

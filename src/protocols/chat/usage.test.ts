@@ -123,7 +123,9 @@ describe('the usage of every server', () => {
       [],
       {},
       { prompt_tokens: 1 },
-      { prompt_tokens: '1', completion_tokens: 1 },
+      { prompt_tokens: '1.5e3', completion_tokens: 1 },
+      { prompt_tokens: 2, total_tokens: 1 },
+      { output_tokens: 1, total_tokens: 3 },
     ]) {
       for (const place of Object.keys(STREAMS) as UsagePlace[]) {
         if (place === 'every chunk') continue

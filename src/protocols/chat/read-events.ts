@@ -60,7 +60,7 @@ class ChatEventReader implements EventReader {
     this.#events = []
     this.#isPlainText = false
     if (chunk === undefined) {
-      if (state.done) this.#end()
+      if (state.done) this.#endAtMark()
       return this.#events
     }
     const hasUsage = this.#usage.read(chunk, 1, this.#options.dialect)
@@ -211,6 +211,13 @@ class ChatEventReader implements EventReader {
     // A call may be a custom tool of the client: `restore-tools.ts` knows, and checks the arguments.
     if (fault === BROKEN_ARGUMENTS) this.#end()
     else state.invalid = fault
+  }
+
+  /** At the end mark of the stream an answer whose calls are whole has ended, although its server did not say so. */
+  #endAtMark(): void {
+    if (this.#repair?.areWhole) this.#finish ??= 'tool_calls'
+    this.#end()
+    recordUsage(this.state, this.#usage.usage)
   }
 
   /** Gives the events of the end, once. */

@@ -133,6 +133,16 @@ export class ChunkRepair {
       this.finishReason = finish ?? undefined
       if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)
     } else if (state.finish === undefined) return
+    this.#countFinished()
+  }
+
+  /** At the end mark of the stream: a choice whose calls are whole has ended, although its server did not say so. */
+  finishCalls(): void {
+    for (const state of this.#states.values()) if (state.calls?.areWhole) state.finish ??= 'tool_calls'
+    this.#countFinished()
+  }
+
+  #countFinished(): void {
     let finished = 0
     // A call that began behind the finish reason may have no name yet.
     for (const { finish, calls } of this.#states.values())
@@ -301,6 +311,14 @@ export class ToolCallRepair {
     if (this.isBroken || (incomplete !== -1 && incomplete < this.#calls.length - 1)) return 'broken'
     if (incomplete !== -1) return 'truncated'
     return this.#indexed === 0 ? 'none' : 'whole'
+  }
+
+  /** There are calls, and all have the whole of their arguments. */
+  get areWhole(): boolean {
+    return (
+      this.#calls.length > 0 &&
+      this.#calls.every(({ index, progress: { state } }) => index !== undefined && state === 'whole')
+    )
   }
 
   #repair(fragment: Fields): Fields[] {

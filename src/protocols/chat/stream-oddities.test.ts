@@ -269,6 +269,15 @@ const ODDITIES: Record<string, Oddity> = {
     says: LOOKED,
   },
   'indexes that begin at five': { stream: called(fn('look', '{"a":1}', { index: 5, id: 'x' })) + end(), says: LOOKED },
+  'whole calls, [DONE] and no finish': {
+    stream:
+      hi +
+      called(fn('look', '{"a":', { index: 0, id: 'x' })) +
+      called({ index: 0, function: { arguments: '1}' } }) +
+      line({ ...HEAD, choices: [], usage: USAGE }) +
+      DONE,
+    says: { ...LOOKED, content: 'hi' },
+  },
   'a stop that is a call': { stream: called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + end('stop'), says: LOOKED },
   'calls that were cut, and are said to be whole': {
     stream:
@@ -453,7 +462,9 @@ describe.each(ROADS)('on the road of %s', (route) => {
   })
 
   it('a stream that just ends is not an answer, whatever it contained', () => {
-    for (const stream of ['', hi, hi + DONE, called(fn('look', '{"a":1}', { index: 0, id: 'x' }))]) {
+    const look = (words: string) => called(fn('look', words, { index: 0, id: 'x' }))
+    const unfinished = [look(''), look('{"a'), look('{}') + called(fn('', '{}', { index: 1, id: 'y' }))]
+    for (const stream of ['', hi, hi + DONE, look('{"a":1}'), ...unfinished.map((each) => each + DONE)]) {
       expect(readFrames(route, stream, 100_000).state.finished).toBe(false)
     }
   })

@@ -74,7 +74,7 @@ export class ChatTap implements StreamAdapter {
     // A frame of another template may change what the next one of this template means.
     this.#template = undefined
     const chunk = parseChunk(this.state, frame)
-    if (chunk === undefined) return this.state.done ? this.#sendEnd() : NOTHING_ENCODED
+    if (chunk === undefined) return this.state.done ? this.#endAtMark() : NOTHING_ENCODED
     const { request, dialect } = this.#options
     const hasUsage = this.#usage.read(chunk, request.choices, dialect)
     const encoded = this.#readChunk(frame, chunk, hasUsage)
@@ -169,6 +169,13 @@ export class ChatTap implements StreamAdapter {
     const ending = choicesOf(received).filter(hasFinish)
     for (const choice of ending) Object.assign(choice, { finish_reason: null })
     return ending.length > 0 ? this.#rewritten(received) : this.#encoded(received)
+  }
+
+  #endAtMark(): EncodedFrame {
+    this.#repair.finishCalls()
+    this.state.finished = this.#repair.finished
+    recordUsage(this.state, this.#usage.usage)
+    return this.#sendEnd()
   }
 
   /** Sends the finish chunks of an answer that is over; nothing of one that has no finish reason. */

@@ -1,9 +1,9 @@
 import { stringOf } from '../../lib/text.ts'
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason } from '../../model/event.ts'
-import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
+import { isError, readBareError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { StreamState } from '../shared/stream-state.ts'
-import { parseFrameData } from '../sse/frames.ts'
+import { nameOfFrame, parseFrameData } from '../sse/frames.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL, NO_CALLS } from '../tools/tool-names.ts'
 
 /** The chunk in a frame of a chat stream; undefined, with what it means noted in `state`, where there is none. */
@@ -11,15 +11,20 @@ export function parseChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'
   const chunk = parseFrameData(state, frame)
   if (chunk === undefined) return undefined
   const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
-  if (failed === undefined || !isError(failed)) return chunk
-  state.error = readError(failed)
-  return undefined
+  if (isError(failed)) state.error = readError(failed)
+  else if (!hasChoices(chunk)) state.error = nameOfFrame(frame) === 'error' ? readError(chunk) : readBareError(chunk)
+  return state.error === undefined ? chunk : undefined
 }
 
-/** The delta of a choice, or the message of a server that sends its whole answer in one chunk. */
-export function deltaOf({ delta, message }: Fields): Fields {
+export const hasChoices = ({ choices }: Fields): boolean => Array.isArray(choices) && choices.some(isObject)
+
+/**
+ * The delta of a choice, or the message of a server that sends its whole answer in one chunk. Behind content a message repeats the
+ * answer: MiniMax ends a stream with it.
+ */
+export function deltaOf({ delta, message }: Fields, { isBehindContent = false } = {}): Fields {
   if (isObject(delta)) return delta
-  return isObject(message) ? message : {}
+  return isObject(message) && !isBehindContent ? message : {}
 }
 
 /** Content that a server sends as a list of parts (Mistral's thinking and text), as the two strings that clients read. */
@@ -95,19 +100,31 @@ export const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   'content-filter': 'content_filter',
 }
 
-const FINISH_ALIASES: ReadonlyMap<string, string> = new Map([
-  ['eos', 'stop'],
-  ['end_turn', 'stop'],
+/** The words of servers in lower case, as clients know them. Any other word is a stop. */
+const FINISH_WORDS: ReadonlyMap<string, string> = new Map([
+  ...Object.values(FINISH_REASONS).map((word) => [word, word] as const),
   ['function_call', 'tool_calls'],
+  ['tool_use', 'tool_calls'],
   ['model_length', 'length'],
   ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['sensitive', 'content_filter'],
 ])
 
-const FAILED_FINISHES: ReadonlySet<unknown> = new Set(['error', 'abort', 'insufficient_system_resource'])
+const FAILED_FINISHES: ReadonlySet<string> = new Set([
+  'error',
+  'abort',
+  'insufficient_system_resource',
+  'network_error',
+])
 
-/** Some servers report their own failure as a finish reason. */
-export const failureInFinish = ({ finish_reason: reason }: Fields): UpstreamError | undefined =>
-  FAILED_FINISHES.has(reason) ? { message: `it ended with "${reason}"`, code: undefined } : undefined
+/** The failure in a choice: some servers report one as a finish reason, and OpenRouter has its error beside that. */
+export function failureIn({ error, finish_reason: reason }: Fields): UpstreamError | undefined {
+  if (isError(error)) return readError(error)
+  return typeof reason === 'string' && FAILED_FINISHES.has(reason.toLowerCase())
+    ? { message: `it ended with "${reason}"`, code: undefined }
+    : undefined
+}
 
 /** The tool calls of an answer. `truncated`: the arguments of one break off; `broken`: they are not JSON; `nameless`: a call has no name. */
 export type CallsSoFar = 'none' | 'whole' | 'truncated' | 'broken' | 'nameless'
@@ -122,7 +139,7 @@ interface Calls {
  */
 export function finishReasonFrom(reason: unknown, answer: Calls | undefined): string | null {
   if (typeof reason !== 'string' || reason === '') return null
-  const known = FINISH_ALIASES.get(reason) ?? reason
+  const known = FINISH_WORDS.get(reason.toLowerCase()) ?? 'stop'
   if (known !== 'stop' && known !== 'tool_calls') return known
   const calls = answer?.callsSoFar() ?? 'none'
   if (calls === 'truncated') return 'length'
@@ -147,7 +164,7 @@ export function joinChoices(choices: readonly unknown[], under: 'delta' | 'messa
   const [first, ...others] = parts
   if (first === undefined) return choices
   if (others.length === 0) return first.index === 0 ? choices : [{ ...first, index: 0 }]
-  const deltas = parts.map(deltaOf)
+  const deltas = parts.map((part) => deltaOf(part))
   const texts = deltas.flatMap(({ content }) => stringOf(content) ?? [])
   const calls = deltas.flatMap(({ tool_calls: part }) => (Array.isArray(part) ? part : []))
   const ends = parts.flatMap(({ finish_reason: reason }) => stringOf(reason) ?? [])

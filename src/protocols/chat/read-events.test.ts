@@ -14,9 +14,11 @@ function readerOf(dialect = 'generic') {
 
 const DONE = Buffer.from('data: [DONE]\n\n')
 
+/** With the events of the end where there is a finish reason. */
 function read(...chunks: object[]): TurnEvent[] {
   const reader = readerOf()
-  return [...chunks.map(frame), DONE].flatMap((each) => [...reader.read(each)])
+  const events = chunks.flatMap((each) => reader.read(frame(each)))
+  return reader.state.finished ? [...events, ...reader.read(DONE)] : events
 }
 
 const text = (emitted: string): TurnEvent => ({ type: 'text-delta', text: emitted })
@@ -260,6 +262,15 @@ describe('the end', () => {
     const more = [ending, usage, chunk({ content: 'b' })].flatMap((each) => other.read(frame(each)))
     expect(more).toEqual([text('a'), over('stop')])
     expect(other.state.invalid).toBe('content after the end of the answer')
+  })
+
+  it('comes without a finish reason behind whole calls and the end mark, with a final usage', () => {
+    const reader = readerOf()
+    reader.read(frame(fragments(fragment(0, { name: 'look', arguments: '{}' }, { id: 'a' }))))
+    reader.read(frame({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }))
+    expect(reader.state).toMatchObject({ finished: false, usageIsFinal: false })
+    expect(reader.read(DONE)).toEqual([ended(0), over('tool-calls')])
+    expect(reader.state).toMatchObject({ finished: true, usageIsFinal: true })
   })
 
   it('does not come while a call behind the finish reason has no name', () => {

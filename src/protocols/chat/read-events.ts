@@ -6,7 +6,7 @@ import { firstOf, readLogprobs } from '../shared/texts.ts'
 import { BROKEN_ARGUMENTS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
 import {
   deltaOf,
-  failureInFinish,
+  failureIn,
   faultInCalls,
   finishReasonFrom,
   hasContent,
@@ -41,6 +41,7 @@ class ChatEventReader implements EventReader {
   /** The reasoning since the last other content, where the server wants it back. */
   #reasoning = ''
   #isPlainText = false
+  #hasContent = false
   /** The finish reason in the server's words; undefined until there is one. */
   #finish: string | undefined
   /** Content has followed a finish reason, so the last one is right and not the first. */
@@ -59,7 +60,7 @@ class ChatEventReader implements EventReader {
     this.#events = []
     this.#isPlainText = false
     if (chunk === undefined) {
-      if (state.done) this.#end()
+      if (state.done) this.#endAtMark()
       return this.#events
     }
     const hasUsage = this.#usage.read(chunk, 1, this.#options.dialect)
@@ -94,9 +95,10 @@ class ChatEventReader implements EventReader {
     const joins = this.#options.dialect.splitsChoices && Array.isArray(choices)
     const choice = firstOf(joins ? joinChoices(choices, 'delta') : choices)
     if (choice === undefined) return false
-    const delta = deltaOf(choice)
+    const delta = deltaOf(choice, { isBehindContent: this.#hasContent })
+    this.#hasContent ||= hasContent(delta)
     if (this.#finish !== undefined && !this.#goesOn(choice, delta)) return false
-    state.error = failureInFinish(choice)
+    state.error = failureIn(choice)
     if (state.error) return true
     if (Array.isArray(delta.content)) {
       const { content, reasoning } = plainContent(delta.content)
@@ -209,6 +211,13 @@ class ChatEventReader implements EventReader {
     // A call may be a custom tool of the client: `restore-tools.ts` knows, and checks the arguments.
     if (fault === BROKEN_ARGUMENTS) this.#end()
     else state.invalid = fault
+  }
+
+  /** At the end mark of the stream an answer whose calls are whole has ended, although its server did not say so. */
+  #endAtMark(): void {
+    if (this.#repair?.areWhole) this.#finish ??= 'tool_calls'
+    this.#end()
+    recordUsage(this.state, this.#usage.usage)
   }
 
   /** Gives the events of the end, once. */

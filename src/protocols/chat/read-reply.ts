@@ -1,8 +1,16 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { SettledCharge } from '../../model/ending.ts'
-import { readError } from '../refusals/provider-error.ts'
+import { readBareError, readError } from '../refusals/provider-error.ts'
 import type { EncodedReply, ReceivedReply } from '../shared/codec-types.ts'
-import { failureInFinish, faultInCalls, finishReasonFrom, joinChoices, plainContent, textBytesOf } from './chunk.ts'
+import {
+  failureIn,
+  faultInCalls,
+  finishReasonFrom,
+  hasChoices,
+  joinChoices,
+  plainContent,
+  textBytesOf,
+} from './chunk.ts'
 import { isRequested, type RelayOptions, renameReasoningText, ToolCallRepair } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
 import { closingOfReply } from './write-events.ts'
@@ -15,14 +23,17 @@ const NO_ANSWER = { kind: 'invalid', what: 'JSON that is not a chat completion' 
 export function readReply({ body, value }: ReceivedReply, options: ReplyOptions): EncodedReply {
   if (!isObject(value)) return NO_ANSWER
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', error: readError(value.error) }
+  const bare = hasChoices(value) ? undefined : readBareError(value)
+  if (bare !== undefined) return { kind: 'error', error: bare }
   const { dialect, mint, request } = options
   const isSplit = dialect.splitsChoices && request.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
-  if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
+  if (!Array.isArray(choices) || choices.length === 0) return NO_ANSWER
   for (const choice of choices) {
-    const failed = failureInFinish(choice)
+    const failed = isObject(choice) ? failureIn(choice) : undefined
     if (failed) return { kind: 'error', error: failed }
   }
+  if (!choices.every(hasMessage)) return NO_ANSWER
   const usage = new UsageReader()
   usage.read(value, choices.length, dialect)
   const repaired = repairChoices(choices, options)

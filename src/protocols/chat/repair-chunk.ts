@@ -7,7 +7,7 @@ import { BROKEN_ARGUMENTS } from '../tools/tool-names.ts'
 import {
   type CallsSoFar,
   deltaOf,
-  failureInFinish,
+  failureIn,
   faultInCalls,
   finishReasonFrom,
   hasContent,
@@ -28,6 +28,7 @@ export interface RelayOptions {
 
 interface ChoiceState {
   hasRole: boolean
+  hasContent: boolean
   /** The finish reason in the server's words; undefined until there is one. */
   finish: string | undefined
   /** Content has followed a finish reason, so the last one is right and not the first. */
@@ -35,6 +36,14 @@ interface ChoiceState {
   /** Undefined until there is a call. */
   calls: ToolCallRepair | undefined
 }
+
+const newChoice = (): ChoiceState => ({
+  hasRole: false,
+  hasContent: false,
+  finish: undefined,
+  wentOn: false,
+  calls: undefined,
+})
 
 const CHUNK = 'chat.completion.chunk'
 
@@ -85,10 +94,12 @@ export class ChunkRepair {
       if (typeof choice.index !== 'number') changed = set(choice, 'index', at) || changed
       const index = choice.index as number
       if (!isRequested(index, request.choices)) continue
-      const state = this.#states.get(index) ?? { hasRole: false, finish: undefined, wentOn: false, calls: undefined }
+      const state = this.#states.get(index) ?? newChoice()
       this.#states.set(index, state)
+      const delta = deltaOf(choice, { isBehindContent: state.hasContent })
+      state.hasContent ||= hasContent(delta)
       if (state.finish !== undefined) {
-        if (!hasContent(deltaOf(choice))) {
+        if (!hasContent(delta)) {
           if (state.wentOn) this.#readFinish(state, choice)
           continue
         }
@@ -97,6 +108,7 @@ export class ChunkRepair {
       }
       kept.push(choice)
       this.#last = state
+      if (choice.delta !== delta) changed = set(choice, 'delta', delta)
       changed = this.#repairChoice(state, choice) || changed
       if (state.calls?.isBroken) this.fault ??= BROKEN_ARGUMENTS
     }
@@ -105,9 +117,8 @@ export class ChunkRepair {
   }
 
   #repairChoice(state: ChoiceState, choice: Fields): boolean {
-    let changed = isObject(choice.delta) ? false : set(choice, 'delta', deltaOf(choice))
     // Beside a delta, `message` repeats the answer so far; the SDK's helper would add each to what it has.
-    if (choice.message !== undefined) changed = remove(choice, 'message')
+    let changed = choice.message === undefined ? false : remove(choice, 'message')
     changed = this.#repairDelta(state, choice.delta as Fields) || changed
     if (choice.finish_reason === '') changed = set(choice, 'finish_reason', null)
     this.#readFinish(state, choice)
@@ -116,12 +127,22 @@ export class ChunkRepair {
 
   /** Remembers a finish reason. The chunk keeps the server's word until `writeFinish`. */
   #readFinish(state: ChoiceState, choice: Fields): void {
-    if (hasFinish(choice) && failureInFinish(choice) === undefined) {
+    if (hasFinish(choice) && failureIn(choice) === undefined) {
       state.finish = choice.finish_reason
       const finish = finishReasonFrom(state.finish, state.calls)
       this.finishReason = finish ?? undefined
       if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)
     } else if (state.finish === undefined) return
+    this.#countFinished()
+  }
+
+  /** At the end mark of the stream: a choice whose calls are whole has ended, although its server did not say so. */
+  finishCalls(): void {
+    for (const state of this.#states.values()) if (state.calls?.areWhole) state.finish ??= 'tool_calls'
+    this.#countFinished()
+  }
+
+  #countFinished(): void {
     let finished = 0
     // A call that began behind the finish reason may have no name yet.
     for (const { finish, calls } of this.#states.values())
@@ -290,6 +311,14 @@ export class ToolCallRepair {
     if (this.isBroken || (incomplete !== -1 && incomplete < this.#calls.length - 1)) return 'broken'
     if (incomplete !== -1) return 'truncated'
     return this.#indexed === 0 ? 'none' : 'whole'
+  }
+
+  /** There are calls, and all have the whole of their arguments. */
+  get areWhole(): boolean {
+    return (
+      this.#calls.length > 0 &&
+      this.#calls.every(({ index, progress: { state } }) => index !== undefined && state === 'whole')
+    )
   }
 
   #repair(fragment: Fields): Fields[] {

@@ -76,6 +76,18 @@ describe('a JSON answer of a server that speaks Chat', () => {
     expect([null, []]).not.toContainEqual(choices[0].message.tool_calls)
   })
 
+  it.each([
+    ['tool_use', 'tool_calls'],
+    ['sensitive', 'content_filter'],
+    ['MAX_TOKENS', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['eos_token', 'tool_calls'],
+    ['whatever', 'tool_calls'],
+  ])('that ends with %s has the finish reason %s', (word, finish) => {
+    const message = { role: 'assistant', content: null, tool_calls: [call('{"a":1}', { id: 'x', type: 'function' })] }
+    expect(relayed(answer(message, word)).choices).toMatchObject([{ finish_reason: finish }])
+  })
+
   it.each<[what: string, body: object, message: string]>([
     [
       'an error with status 200',
@@ -84,10 +96,24 @@ describe('a JSON answer of a server that speaks Chat', () => {
     ],
     ['an error that is text', { error: 'broke' }, 'broke'],
     [
+      'an error in a choice',
+      { choices: [{ index: 0, finish_reason: 'error', error: { code: 400, message: 'too long', metadata: {} } }] },
+      'too long',
+    ],
+    ['an error at the top', { object: 'error', message: 'too long', type: 'BadRequestError', code: 400 }, 'too long'],
+    ['an error under another name', { detail: [{ loc: ['body', 'x'], msg: 'no' }] }, 'x: no'],
+    ['a list of errors', { errors: [{ message: 'no' }], choices: [] }, 'no'],
+    [
+      'a failure of MiniMax',
+      { choices: null, base_resp: { status_code: 1008, status_msg: 'insufficient balance' } },
+      'insufficient balance',
+    ],
+    [
       'a finish that is a failure',
       answer({ content: '' }, 'insufficient_system_resource'),
       'it ended with "insufficient_system_resource"',
     ],
+    ['a broken network', answer({ content: 'h' }, 'network_error'), 'it ended with "network_error"'],
   ])('%s is no answer', (_what, body, message) => {
     expect(relayed(body)).toMatchObject({ kind: 'error', error: { message } })
   })

@@ -40,6 +40,13 @@ const hi = emitted({ role: 'assistant', content: 'hi' })
 const HI = { content: 'hi', finish: 'stop' }
 const called = (...fragments: object[]) => emitted({ tool_calls: fragments })
 const fn = (name: unknown, args: unknown, over: object = {}) => ({ function: { name, arguments: args }, ...over })
+const FINISHES = {
+  stop: ['eos', 'eos_token', 'end_turn', 'stop_sequence', 'complete', 'STOP', 'whatever'],
+  length: ['model_length', 'MAX_TOKENS', 'max_tokens', 'model_context_window_exceeded'],
+  content_filter: ['sensitive', 'CONTENT_FILTER'],
+}
+const FAILED_FINISHES = ['error', 'abort', 'insufficient_system_resource', 'network_error', 'ERROR']
+const WHOLE = { role: 'assistant', content: 'hi' }
 const USAGE = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 }
 const LOOKED = { calls: ['look {"a":1}'], finish: 'tool_calls' }
 
@@ -71,6 +78,38 @@ const ODDITIES: Record<string, Oddity> = {
     says: HI,
   },
   'a delta that is null': { stream: hi + line(chunkOf(null)) + line(chunkOf(null, 'stop')), says: HI },
+  'a message that repeats the answer at its end': {
+    stream:
+      hi +
+      line({ ...HEAD, object: 'chat.completion', choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }] }) +
+      line({ ...HEAD, choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }], usage: USAGE }) +
+      line({ ...HEAD, choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }] }),
+    says: HI,
+  },
+  'a message that repeats reasoning and calls at the end': {
+    stream:
+      emitted({ reasoning_content: 'hm' }) +
+      called(fn('look', '{"a":1}', { index: 0, id: 'x' })) +
+      line({
+        ...HEAD,
+        choices: [
+          {
+            index: 0,
+            message: { ...WHOLE, reasoning_content: 'hm', tool_calls: [fn('look', '{"a":1}', { id: 'x' })] },
+            finish_reason: 'tool_calls',
+          },
+        ],
+      }),
+    says: { ...LOOKED, reasoning: 'hm' },
+  },
+  'a whole message instead of deltas': {
+    stream: line({
+      ...HEAD,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: WHOLE, finish_reason: 'stop' }],
+    }),
+    says: HI,
+  },
   'a role in every chunk, or an empty one': {
     stream:
       emitted({ role: 'assistant', content: 'h' }) +
@@ -230,6 +269,15 @@ const ODDITIES: Record<string, Oddity> = {
     says: LOOKED,
   },
   'indexes that begin at five': { stream: called(fn('look', '{"a":1}', { index: 5, id: 'x' })) + end(), says: LOOKED },
+  'whole calls, [DONE] and no finish': {
+    stream:
+      hi +
+      called(fn('look', '{"a":', { index: 0, id: 'x' })) +
+      called({ index: 0, function: { arguments: '1}' } }) +
+      line({ ...HEAD, choices: [], usage: USAGE }) +
+      DONE,
+    says: { ...LOOKED, content: 'hi' },
+  },
   'a stop that is a call': { stream: called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + end('stop'), says: LOOKED },
   'calls that were cut, and are said to be whole': {
     stream:
@@ -248,14 +296,23 @@ const ODDITIES: Record<string, Oddity> = {
     says: { calls: ['look {"a\\\\":1}'], finish: 'tool_calls' },
   },
   'a finish that is empty before it is one': { stream: line(chunkOf({ content: 'hi' }, '')) + end(), says: HI },
-  eos: { stream: hi + end('eos'), says: HI },
-  model_length: { stream: hi + end('model_length'), says: { content: 'hi', finish: 'length' } },
-  'error as a finish': { stream: hi + end('error'), says: { content: 'hi', failed: 'it ended with "error"' } },
-  'abort as a finish': { stream: hi + end('abort'), says: { content: 'hi', failed: 'it ended with "abort"' } },
-  'a server without resources': {
-    stream: hi + end('insufficient_system_resource'),
-    says: { content: 'hi', failed: 'it ended with "insufficient_system_resource"' },
-  },
+  ...Object.fromEntries(
+    Object.entries(FINISHES).flatMap(([finish, words]) =>
+      words.map((word) => [`${word} as a finish`, { stream: hi + end(word), says: { content: 'hi', finish } }]),
+    ),
+  ),
+  ...Object.fromEntries(
+    FAILED_FINISHES.map((word) => [
+      `${word} as a finish`,
+      { stream: hi + end(word), says: { content: 'hi', failed: `it ended with "${word}"` } },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['tool_use', 'STOP', 'end_turn', 'whatever'].map((word) => [
+      `${word} as the finish of a call`,
+      { stream: called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + end(word), says: LOOKED },
+    ]),
+  ),
   'an error as a chunk': {
     stream: hi + line({ error: { code: 502, message: 'Provider returned error' } }),
     says: { content: 'hi', failed: 'Provider returned error' },
@@ -265,6 +322,38 @@ const ODDITIES: Record<string, Oddity> = {
     says: { content: 'hi', failed: 'broke' },
   },
   'an error that is text': { stream: line({ error: 'broke' }), says: { failed: 'broke' } },
+  'an error in a choice': {
+    stream:
+      hi +
+      line({
+        ...HEAD,
+        choices: [
+          { index: 0, delta: {}, finish_reason: 'error', error: { code: 429, message: 'rate limited', metadata: {} } },
+        ],
+      }),
+    says: { content: 'hi', failed: 'rate limited' },
+  },
+  'an error at the top of a frame': {
+    stream: hi + line({ object: 'error', message: 'too long', type: 'BadRequestError', code: 400 }) + DONE,
+    says: { content: 'hi', failed: 'too long' },
+  },
+  'an error under another name': { stream: line({ detail: 'overloaded' }), says: { failed: 'overloaded' } },
+  'a list of errors': {
+    stream: line({ success: false, errors: [{ message: 'no', code: 7000 }] }),
+    says: { failed: 'no' },
+  },
+  'an error by the name of its event': {
+    stream: `event: error\n${line({ message: 'Overloaded' })}`,
+    says: { failed: 'Overloaded' },
+  },
+  'a failure of MiniMax': {
+    stream: line({ ...HEAD, choices: null, base_resp: { status_code: 1002, status_msg: 'rate limit' } }),
+    says: { failed: 'rate limit' },
+  },
+  'a success of MiniMax': {
+    stream: hi + end() + line({ ...HEAD, choices: [], usage: USAGE, base_resp: { status_code: 0, status_msg: '' } }),
+    says: HI,
+  },
   'a member for errors without one': {
     stream: line(chunkOf({ content: 'hi' }, null, { error: null })) + end(),
     says: HI,
@@ -373,7 +462,9 @@ describe.each(ROADS)('on the road of %s', (route) => {
   })
 
   it('a stream that just ends is not an answer, whatever it contained', () => {
-    for (const stream of ['', hi, hi + DONE, called(fn('look', '{"a":1}', { index: 0, id: 'x' }))]) {
+    const look = (words: string) => called(fn('look', words, { index: 0, id: 'x' }))
+    const unfinished = [look(''), look('{"a'), look('{}') + called(fn('', '{}', { index: 1, id: 'y' }))]
+    for (const stream of ['', hi, hi + DONE, look('{"a":1}'), ...unfinished.map((each) => each + DONE)]) {
       expect(readFrames(route, stream, 100_000).state.finished).toBe(false)
     }
   })

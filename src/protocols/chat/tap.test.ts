@@ -14,11 +14,12 @@ const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
     now: () => 7000,
   })
 
-const whole = (tap: ReturnType<typeof tapOf>, chunks: readonly object[]) =>
-  [...chunks.map(frame), Buffer.from('data: [DONE]\n\n')].flatMap((each) => {
-    const { bytes } = tap.read(each)
-    return [...String(bytes ?? '').matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!))
-  })
+/** What a client gets, with the finish chunk of an answer that has one. */
+function whole(tap: ReturnType<typeof tapOf>, chunks: readonly object[]) {
+  const passed = chunks.map((each) => String(tap.read(frame(each)).bytes ?? ''))
+  const end = tap.state.finished ? String(tap.read(Buffer.from('data: [DONE]\n\n')).bytes ?? '') : ''
+  return [...(passed.join('') + end).matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!))
+}
 const deltas = (chunks: { choices: { delta: object }[] }[]) =>
   chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta))
 
@@ -186,6 +187,12 @@ describe('the chat tap', () => {
       { message: 'boom', code: 'server_error', number: 500 },
     ],
     [{ error: 'boom' }, { message: 'boom', code: undefined }],
+    [
+      {
+        choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 429, message: 'slow', metadata: {} } }],
+      },
+      { message: 'slow', code: '429' },
+    ],
     [
       { error: {}, choices: [] },
       { message: 'The provider reported an error.', code: undefined },

@@ -5,7 +5,7 @@ import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../share
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { DONE_FRAME, dataFrame, type FrameSplitter } from '../sse/frames.ts'
 import { CONTENT_AFTER_END } from '../tools/tool-names.ts'
-import { callsBegun, deltaOf, failureInFinish, hasContent, parseChunk, textBytesOf } from './chunk.ts'
+import { callsBegun, deltaOf, failureIn, hasContent, parseChunk, textBytesOf } from './chunk.ts'
 import { type FrameTemplate, learnTemplate } from './frame-template.ts'
 import { ChunkRepair, hasFinish, type RelayOptions } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
@@ -74,7 +74,7 @@ export class ChatTap implements StreamAdapter {
     // A frame of another template may change what the next one of this template means.
     this.#template = undefined
     const chunk = parseChunk(this.state, frame)
-    if (chunk === undefined) return this.state.done ? this.#sendEnd() : NOTHING_ENCODED
+    if (chunk === undefined) return this.state.done ? this.#endAtMark() : NOTHING_ENCODED
     const { request, dialect } = this.#options
     const hasUsage = this.#usage.read(chunk, request.choices, dialect)
     const encoded = this.#readChunk(frame, chunk, hasUsage)
@@ -106,7 +106,7 @@ export class ChatTap implements StreamAdapter {
   #readChunk(frame: Buffer, chunk: Fields, hasUsage: boolean): EncodedFrame {
     const { state } = this
     const listed: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
-    if (this.#isEndSent && listed.some((choice) => isObject(choice) && hasContent(deltaOf(choice))))
+    if (this.#isEndSent && listed.some((choice) => isObject(choice) && hasContent(deltaOf(choice, BEHIND_CONTENT))))
       state.invalid = CONTENT_AFTER_END
     // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
     if (this.#isEndSent || !listed.some(isObject)) return hasUsage ? this.#sendEnd() : NOTHING_ENCODED
@@ -120,7 +120,7 @@ export class ChatTap implements StreamAdapter {
     const bytesBefore = state.outputBytes
     this.#hasCalls = false
     for (const choice of choices) {
-      state.error = failureInFinish(choice) ?? state.error
+      state.error = failureIn(choice) ?? state.error
       const { delta } = choice
       if (!isObject(delta)) continue
       state.outputBytes += textBytesOf(delta)
@@ -169,6 +169,13 @@ export class ChatTap implements StreamAdapter {
     const ending = choicesOf(received).filter(hasFinish)
     for (const choice of ending) Object.assign(choice, { finish_reason: null })
     return ending.length > 0 ? this.#rewritten(received) : this.#encoded(received)
+  }
+
+  #endAtMark(): EncodedFrame {
+    this.#repair.finishCalls()
+    this.state.finished = this.#repair.finished
+    recordUsage(this.state, this.#usage.usage)
+    return this.#sendEnd()
   }
 
   /** Sends the finish chunks of an answer that is over; nothing of one that has no finish reason. */
@@ -269,6 +276,7 @@ export class ChatTap implements StreamAdapter {
 
 const choicesOf = ({ chunk }: ReceivedChunk): Fields[] => (chunk.choices as unknown[]).filter(isObject)
 
+const BEHIND_CONTENT = { isBehindContent: true }
 const NOTHING = Buffer.alloc(0)
 const MODEL = Buffer.from('"model"')
 

@@ -102,6 +102,13 @@ describe('the usage of every server', () => {
     }
   })
 
+  it('is not replaced by one of zeros behind it', () => {
+    const reader = createEventReader({ dialect: chatDialect('generic'), origin: 'lane', mint: countedIds() })
+    const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+    for (const usage of [zeros, { prompt_tokens: 3, completion_tokens: 0 }, zeros]) reader.read(frame({ usage }))
+    expect(classesOf(reader.state.usage)).toEqual([3, 0, 0, 0, 0])
+  })
+
   it('leaves timings for the client to see', () => {
     const [row] = USAGE_ROWS.filter(({ place }) => place === 'timings')
     expect(relayed(row!).sent).toContain('"predicted_ms":661')
@@ -116,7 +123,9 @@ describe('the usage of every server', () => {
       [],
       {},
       { prompt_tokens: 1 },
-      { prompt_tokens: '1', completion_tokens: 1 },
+      { prompt_tokens: '1.5e3', completion_tokens: 1 },
+      { prompt_tokens: 2, total_tokens: 1 },
+      { output_tokens: 1, total_tokens: 3 },
     ]) {
       for (const place of Object.keys(STREAMS) as UsagePlace[]) {
         if (place === 'every chunk') continue

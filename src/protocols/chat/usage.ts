@@ -7,9 +7,14 @@ import type { ChatDialect } from './dialects.ts'
 /** Where a count may stand: a member, or a member of a member. docs/protocols/usage.md says which server puts it there. */
 type Place = readonly [name: string] | readonly [details: string, name: string]
 
+const PROMPT: readonly Place[] = [['prompt_tokens'], ['input_tokens']]
+
+const COMPLETION: readonly Place[] = [['completion_tokens'], ['output_tokens']]
+
 const CACHED: readonly Place[] = [
   ['prompt_tokens_details', 'cached_tokens'],
   ['prompt_token_details', 'cached_tokens'],
+  ['input_tokens_details', 'cached_tokens'],
   ['prompt_cache_hit_tokens'],
   ['cached_tokens'],
   ['num_cached_tokens'],
@@ -22,7 +27,10 @@ const CACHE_WRITE: readonly Place[] = [
   ['cache_creation_input_tokens'],
 ]
 
-const REASONING: readonly Place[] = [['completion_tokens_details', 'reasoning_tokens']]
+const REASONING: readonly Place[] = [
+  ['completion_tokens_details', 'reasoning_tokens'],
+  ['output_tokens_details', 'reasoning_tokens'],
+]
 
 /**
  * Usage as Chat Completions reports it: the prompt includes what was cached and the completion includes the reasoning, except on
@@ -30,29 +38,37 @@ const REASONING: readonly Place[] = [['completion_tokens_details', 'reasoning_to
  */
 function readUsage(usage: unknown, { countedSeparately }: Pick<ChatDialect, 'countedSeparately'>): Usage | undefined {
   if (!isObject(usage)) return undefined
-  const input = countOf(usage.prompt_tokens)
-  const output = countOf(usage.completion_tokens)
+  const total = countIn(usage.total_tokens)
+  const input = mostOf(usage, PROMPT)
+  const output = mostOf(usage, COMPLETION) ?? countOf(total !== undefined && input !== undefined && total - input)
   if (input === undefined || output === undefined) return undefined
   const counts = {
     input,
-    cached: mostOf(usage, CACHED),
-    cacheWrite: mostOf(usage, CACHE_WRITE),
+    cached: mostOf(usage, CACHED) ?? 0,
+    cacheWrite: mostOf(usage, CACHE_WRITE) ?? 0,
     output,
-    reasoning: mostOf(usage, REASONING),
+    reasoning: mostOf(usage, REASONING) ?? 0,
   }
-  return usageOfCounts(agreeWithTotal(counts, { total: countOf(usage.total_tokens), beside: countedSeparately }))
+  return usageOfCounts(agreeWithTotal(counts, { total, beside: countedSeparately }))
 }
 
-/** A server that reports a count in two places reports the same twice, or leaves one of them at zero. */
-function mostOf(usage: Fields, places: readonly Place[]): number {
-  let most = 0
+/**
+ * A server that reports a count in two places reports the same twice, or leaves one of them at zero. Undefined where it reports
+ * none.
+ */
+function mostOf(usage: Fields, places: readonly Place[]): number | undefined {
+  let most: number | undefined
   for (const [first, second] of places) {
     const value = usage[first]
-    const count = second === undefined ? value : isObject(value) ? value[second] : undefined
-    most = Math.max(most, countOf(count) ?? 0)
+    const count = countIn(second === undefined ? value : isObject(value) ? value[second] : undefined)
+    if (count !== undefined) most = Math.max(most ?? 0, count)
   }
   return most
 }
+
+/** Some servers write numbers as text. */
+const countIn = (value: unknown): number | undefined =>
+  countOf(typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value)
 
 /** Collects the usage of an answer from its chunks; the last report counts. */
 export class UsageReader {
@@ -68,10 +84,16 @@ export class UsageReader {
     const choice = requested === 1 && Array.isArray(choices) ? choices[0] : undefined
     const reported =
       usage ?? (isObject(x_groq) ? x_groq.usage : undefined) ?? (isObject(choice) ? choice.usage : undefined)
-    if (isObject(reported)) this.#reported = readUsage(reported, dialect) ?? this.#reported
+    if (isObject(reported)) this.#report(readUsage(reported, dialect))
     if (isObject(timings)) this.#timed = readUsage(countsOfTimings(timings), dialect) ?? this.#timed
     this.usage = this.#reported ?? this.#timed
     return isObject(reported)
+  }
+
+  /** Some servers end a stream with a usage of zeros behind the true one. */
+  #report(usage: Usage | undefined): void {
+    const isEmpty = usage === undefined || (inputTokensOf(usage) === 0 && usage.output === 0)
+    if (!isEmpty || this.#reported === undefined) this.#reported = usage
   }
 }
 

@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { FASTAPI, HTML, inside, read } from '../../../test/fixtures/protocols/refusals/refusals.ts'
 import { Secret } from '../../lib/secret.ts'
-import { classifyRefusal, readError, refusedField, refusesSeals, refusesTrigger } from './provider-error.ts'
+import {
+  classifyRefusal,
+  readBareError,
+  readError,
+  refusedField,
+  refusesSeals,
+  refusesTrigger,
+} from './provider-error.ts'
 
 const classOf = (status: number | undefined, error: object) => classifyRefusal(read(status, { error }))
 
@@ -166,5 +173,42 @@ describe('when to come back', () => {
     expect(readError(error).retryAfterMs).toBe(wait)
     expect(read(429, { error }).retryAfterMs).toBe(wait)
     expect(read(429, [{ error }]).retryAfterMs).toBe(wait)
+  })
+})
+
+describe('an error in place of an answer', () => {
+  const minimax = (code: number, message = 'no') => ({ base_resp: { status_code: code, status_msg: message } })
+
+  it.each<[body: object, meaning: string]>([
+    [{ object: 'error', message: "This model's maximum context length is 4096 tokens.", code: 400 }, 'too-long'],
+    [{ object: 'error', message: 'no', type: 'RateLimitError', code: 429 }, 'throttled'],
+    [{ code: 'InvalidApiKey', message: 'no' }, 'credential'],
+    [{ detail: 'Not a word that is known' }, 'failed'],
+    [{ detail: [{ type: 'extra_forbidden', loc: ['body', 'top_k'], msg: 'no' }] }, 'unsupported-field'],
+    [{ success: false, errors: [{ message: 'Too many requests' }] }, 'throttled'],
+    [minimax(1002), 'throttled'],
+    [minimax(1004), 'credential'],
+    [minimax(1008, 'insufficient balance'), 'credential'],
+    [minimax(2049), 'credential'],
+    [minimax(1026), 'filtered'],
+    [minimax(1027), 'filtered'],
+    [minimax(1013), 'failed'],
+    [minimax(2013, 'context length exceeded'), 'too-long'],
+  ])('%j is %s', (body, meaning) => {
+    const error = readBareError({ id: 'x', choices: null, ...body })!
+    expect(classifyRefusal({ ...error, status: undefined, param: error.param })).toBe(meaning)
+    // The same as JSON instead of a stream.
+    expect(classifyRefusal(read(undefined, body))).toBe(meaning)
+  })
+
+  it.each([
+    [{}],
+    [{ choices: [], usage: {} }],
+    [{ detail: [], errors: [], message: '', code: 0 }],
+    [{ message: 'hi' }],
+    [{ message: 'success', code: 0, status: 'ok' }],
+    [minimax(0, 'success')],
+  ])('is not in %j', (body) => {
+    expect(readBareError(body)).toBeUndefined()
   })
 })

@@ -33,8 +33,38 @@ export function readError(error: unknown): UpstreamError {
   return read.message === '' ? { ...read, message: NO_MESSAGE } : read
 }
 
+/** An error in place of an answer, whose members stand at the top; undefined where nothing tells of one. */
+export function readBareError(body: Fields): UpstreamError | undefined {
+  const { object, detail, errors, message, code, status } = body
+  const isBare =
+    object === 'error' ||
+    (isError(detail) && !isEmpty(detail)) ||
+    (Array.isArray(errors) && !isEmpty(errors)) ||
+    (isText(message) && ((isError(code) && Number(code) !== 0) || statusOf(status) !== undefined))
+  return isBare || failureOfMiniMax(body) !== undefined ? readError(body) : undefined
+}
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+/** MiniMax's codes in words: platform.minimax.io/docs/api-reference/errorcode. Any other is a fault of the server. */
+const MINIMAX_CODES: Readonly<Record<number, string>> = {
+  1002: 'rate_limit_exceeded',
+  1004: 'authentication_error',
+  1008: 'insufficient_quota',
+  1026: 'content_filter',
+  1027: 'content_filter',
+  2049: 'invalid_api_key',
+}
+
+/** MiniMax answers with status 200 and has the error in a member of its own. */
+function failureOfMiniMax({ base_resp: failure }: Fields): Fields | undefined {
+  if (!isObject(failure) || typeof failure.status_code !== 'number' || failure.status_code === 0) return undefined
+  return { message: failure.status_msg, code: MINIMAX_CODES[failure.status_code] ?? 'server_error' }
+}
+
 /** Providers have many shapes of errors, whatever their wire. The message is empty where there is none. */
-function readErrorObject(error: Fields): UpstreamError {
+function readErrorObject(received: Fields): UpstreamError {
+  const error = failureOfMiniMax(received) ?? received
   const faults = faultsOf(error)
   const message = inBounds(messageOf(error, faults) ?? '')
   const [code, type] = wordsOf(error, faults)

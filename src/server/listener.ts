@@ -8,7 +8,7 @@ import { problem } from '../model/problem.ts'
 import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
 import { handle } from './handle.ts'
-import { connectionOf, type Expectation, ignoreRequest } from './request-context.ts'
+import { beginInTurn, connectionOf, type Expectation } from './request-context.ts'
 import type { Certificate, DrainState, EdgeContext, EdgeServices } from './services.ts'
 import { createHeartbeat } from './sinks.ts'
 
@@ -135,8 +135,7 @@ function closeServer(server: Server): Promise<void> {
 function answerOn(edge: EdgeContext, server: Server): void {
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {
     server.on(event, (request, response) => {
-      if (!connectionOf(request.socket).isClosing) void handle(edge, request, response, expectation)
-      else ignoreRequest(request, request.socket)
+      beginInTurn(request, () => void handle(edge, request, response, expectation))
     })
   }
   on('request', 'none')

@@ -65,7 +65,7 @@ export interface EdgeServices {
   readonly ledger: Pick<Ledger, 'gate' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>
   /** Replaced as a whole by a reload. */
   readonly rules: { readonly current: { readonly catalog: Catalog; readonly limits: ConfiguredLimits } }
-  readonly responses: Pick<StoredResponses, 'find' | 'events' | 'remove' | 'cancel'>
+  readonly responses: Pick<StoredResponses, 'findWithin' | 'events' | 'remove' | 'cancel'>
   readonly gateway: Gateway
   readonly turnCounts: TurnCounts
   readonly estimateErrors: Pick<EstimateErrors, 'note'>

@@ -160,8 +160,10 @@ const edgeOptionsOf = ({ config: { bounds, streams, server, tls }, worker, overr
 const MiB = 1024 * 1024
 /** A larger answer is sent and charged, and not kept. No text is this long. */
 const KEPT_ANSWER_BYTES_MAX = 32 * MiB
-/** Answers of running turns with an idempotency key, and replays, all together. */
+/** Answers of running turns with an idempotency key, replays and stored responses that are looked up, all together. */
 const KEPT_MEMORY_BYTES = 256 * MiB
+/** A response has about its request in it, and an account may take half. */
+const LARGEST_RESPONSES = 4
 
 /** The gateway, with the services that turns share. Catalogue, limits and routing are those of the current configuration. */
 function createGateway(services: Services, { onServerAbort }: TurnCounter, send: Send): Gateway {
@@ -169,7 +171,7 @@ function createGateway(services: Services, { onServerAbort }: TurnCounter, send:
   const { now, nowMicros } = clock
   const { frameBytesMax, bodyBytesMax, jsonDepthMax: depthMax, jsonValuesMax: valuesMax } = config.bounds
   const founding = services.keyring.founding.secret
-  const budget = createSharedByteBudget(KEPT_MEMORY_BYTES)
+  const budget = createSharedByteBudget(Math.max(KEPT_MEMORY_BYTES, LARGEST_RESPONSES * bodyBytesMax))
   const { catalog, limits, chosenCap, hostedTools } = rules.current
   const shared = {
     ...{ catalog, limits, chosenCap, hostedTools },

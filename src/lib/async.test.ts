@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createQueue, createTurnstile } from './async.ts'
+import { createQueue, createTurns, createTurnstile } from './async.ts'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -39,4 +39,26 @@ it('a queue runs so many at once, in order, and goes on behind one that fails', 
     await nextTurn()
   }
   expect(await Promise.all(results)).toEqual(['failed', 1, 2, 3])
+})
+
+it('turns run the works of one user one after the other, beside those of others, and go on behind one that fails', async () => {
+  const inTurnOf = createTurns<string>()
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const work = (user: string, name: string) =>
+    inTurnOf(user, async () => {
+      begun.push(name)
+      await new Promise<void>((resolve) => ends.set(name, resolve))
+      if (name === 'a1') throw new Error('no')
+      return name
+    }).catch(() => 'failed')
+  const results = [work('a', 'a1'), work('a', 'a2'), work('b', 'b1'), work('a', 'a3')]
+  await nextTurn()
+  expect(begun).toEqual(['a1', 'b1'])
+  for (const name of ['a1', 'b1', 'a2', 'a3']) {
+    ends.get(name)?.()
+    await nextTurn()
+  }
+  expect(begun).toEqual(['a1', 'b1', 'a2', 'a3'])
+  expect(await Promise.all(results)).toEqual(['failed', 'a2', 'b1', 'a3'])
 })

@@ -46,6 +46,21 @@ export function createQueue(atOnceMax: number): <Result>(work: () => Promise<Res
   }
 }
 
+/** Runs the works of one user one after the other, in their order, beside those of others. */
+export function createTurns<User>(): <Result>(user: User, work: () => Promise<Result>) => Promise<Result> {
+  const last = new Map<User, Promise<unknown>>()
+  return async (user, work) => {
+    const before = last.get(user)
+    const mine = before === undefined ? work() : before.then(work, work)
+    last.set(user, mine)
+    try {
+      return await mine
+    } finally {
+      if (last.get(user) === mine) last.delete(user)
+    }
+  }
+}
+
 /** Closes in reverse order what was opened, once. A failure does not keep the rest open. */
 export interface Closing {
   add(close: () => void | Promise<void>): void

@@ -25,7 +25,7 @@ const TIMEOUT_MS = 20_000
 const RETRIES = 1
 const PAGE = 100
 /** A delivery that is older was not sent by Stripe now: each retry of theirs is signed again. */
-const TOLERANCE_SECONDS = 300
+export const TOLERANCE_SECONDS = 300
 const EXPAND = ['latest_charge']
 
 /** Stripe through its own package, which is loaded with the first use. */

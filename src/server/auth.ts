@@ -77,11 +77,15 @@ function missingKey(headers: IncomingHttpHeaders): Problem {
  * Every 401 takes one request from the rate limit of its client's address. When that is used up, the answer is 429 instead. The key is
  * checked first, so a caller that shares an address with a flood is served.
  */
-export function limitUnauthenticated({ edge, request }: RequestContext, refusal: Problem): Problem {
-  if (PROBLEMS[refusal.code].status !== 401) return refusal
+export function limitUnauthenticated(context: RequestContext, refusal: Problem): Problem {
+  return PROBLEMS[refusal.code].status === 401 ? (countUnauthenticated(context) ?? refusal) : refusal
+}
+
+/** Takes one request from the rate limit of the client's address; a problem when that is used up. */
+export function countUnauthenticated({ edge, request }: RequestContext): Problem | undefined {
   const address = edge.findClientAddress(request)
   const taken = address === undefined ? undefined : edge.unauthenticatedLimiter.take(address)
-  if (taken?.kind !== 'refused') return refusal
+  if (taken?.kind !== 'refused') return undefined
   return retryableProblem(
     'rate_limit_exceeded',
     `This address is limited to ${taken.perMinute} requests per minute without a valid key.`,

@@ -26,8 +26,10 @@ function countingGuard(): { limiter: ConcurrencyLimiter; taken(): number } {
     bytes += more
     return undefined
   }
+  const beginBody = () => undefined
   const figures = { running: 0, bytesTaken: 0, bytesMax: 0, waiting: 0 }
-  const acquire = () => ({ kind: 'acquired', slot: { take, keep: () => undefined, release() {} } }) as const
+  const acquire = () =>
+    ({ kind: 'acquired', slot: { take, beginBody, endBody() {}, keep: () => undefined, release() {} } }) as const
   return { limiter: { acquire, onConnectionDropped() {}, figures }, taken: () => bytes }
 }
 

@@ -126,7 +126,7 @@ export type ReceivedBody =
   { readonly kind: 'received'; bytes: Buffer } | Refused | { readonly kind: 'disconnected' }
 
 /** Receives the body as bytes. What the head gives away is refused first. */
-export function readBody(context: RequestContext, slot: Slot): ReceivedBody | Promise<ReceivedBody> {
+export function readBody(context: RequestContext, slot: Slot, account: number): ReceivedBody | Promise<ReceivedBody> {
   const { request, connection, edge } = context
   const { headers } = request
   const { bytesMax } = edge.options.body
@@ -139,11 +139,11 @@ export function readBody(context: RequestContext, slot: Slot): ReceivedBody | Pr
   if (request.destroyed) return { kind: 'disconnected' }
   if (connection.failure && !request.complete) return refused(connection.failure)
   if (context.expectation === 'continue') requestBody(context)
-  if (coding.kind === 'coded') return collectBody(context, slot, coding.createDecoder())
+  if (coding.kind === 'coded') return collectBody(context, slot, account, coding.createDecoder())
   // A small body has usually come with its head, although Node may not have reported its end yet.
   const size = request.readableLength
   const isWhole = request.complete || size === Number(headers['content-length'])
-  if (!isWhole || size === 0 || size > bytesMax) return collectBody(context, slot, undefined)
+  if (!isWhole || size === 0 || size > bytesMax) return collectBody(context, slot, account, undefined)
   context.bodyBytesRead = size
   const full = slot.take(size)
   if (full) return refused(full)
@@ -212,7 +212,14 @@ const UNSUSPICIOUS_BYTES = 1024 * 1024
  * Reads a body to its end, decompressed, and stops at the first bound that it breaks. Memory is taken for what has arrived, not for
  * what a Content-Length promises.
  */
-function collectBody(context: RequestContext, slot: Slot, decoder: Transform | undefined): Promise<ReceivedBody> {
+function collectBody(
+  context: RequestContext,
+  slot: Slot,
+  account: number,
+  decoder: Transform | undefined,
+): ReceivedBody | Promise<ReceivedBody> {
+  const full = slot.beginBody(account)
+  if (full) return refused(full)
   const { request } = context
   const bounds = context.edge.options.body
   /** The bytes that count: those that leave the decoder, if there is one. */
@@ -224,6 +231,7 @@ function collectBody(context: RequestContext, slot: Slot, decoder: Transform | u
       // The listener for errors stays, because a late error must not be thrown.
       decoder?.off('data', keep).off('drain', onDrain).off('end', onDecoded).destroy()
       context.failBody = undefined
+      slot.endBody()
       resolve(outcome)
     }
     const refuse = (refusal: Problem) => settle(refused(refusal))

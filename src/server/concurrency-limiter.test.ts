@@ -54,6 +54,30 @@ describe('the concurrency limiter', () => {
     expect(state.shed).toEqual(['body'])
   })
 
+  it('leaves others as much as the bodies take that one account is sending, and lets its only one take what is free', async () => {
+    const { state, guard, enter, placeOf } = openGuard({ memoryBytes: 4 * MiB, queueLength: 2, queueMs: 60_000 })
+    const [first, second, third] = [await placeOf(enter()), await placeOf(enter()), await placeOf(enter())]
+    const other = await placeOf(enter())
+    expect(first.beginBody(1)).toBeUndefined()
+    expect(first.take(MiB)).toBeUndefined()
+    expect(second.beginBody(1)).toBeUndefined()
+    expect(second.take(MiB / 4 + 1)).toMatchObject({ code: 'server_is_overloaded', message: /this account/ })
+    expect(second.take(MiB / 4)).toBeUndefined()
+    expect(third.beginBody(1)).toMatchObject({ code: 'server_is_overloaded' })
+    expect(state.shed).toEqual(['body', 'body'])
+    // What has arrived counts no more for what the account is sending.
+    first.endBody()
+    expect(third.beginBody(1)).toBeUndefined()
+    expect(other.beginBody(2)).toBeUndefined()
+    expect(other.take(MiB)).toBeUndefined()
+    for (const place of [first, second, third, other]) place.release()
+    const late = await placeOf(enter())
+    expect(late.beginBody(1)).toBeUndefined()
+    expect(late.take(3 * MiB)).toBeUndefined()
+    late.release()
+    expect(guard.figures).toMatchObject({ running: 0, bytesTaken: 0 })
+  })
+
   it('refuses a request as too large when it would not fit alone', async () => {
     const { state, guard, enter, placeOf } = openGuard()
     const place = await placeOf(enter())

@@ -46,6 +46,12 @@ export type AcquireOutcome =
 export interface Slot {
   /** Takes more bytes; a problem when they are not available. */
   take(bytes: number): Problem | undefined
+  /**
+   * The body did not come with its head: until `endBody` the turn is one of those that its account is sending, which together may take
+   * what they leave free to others. A problem when that is too little; the only one of its account may always begin.
+   */
+  beginBody(account: number): Problem | undefined
+  endBody(): void
   /** Sets the memory of the turn to these bytes; a problem when that is more and not available. */
   keep(bytes: number): Problem | undefined
   release(): void
@@ -74,6 +80,8 @@ export function createConcurrencyLimiter({ rules, loop, random, onShed }: Limite
   const queue = createQueue()
   let running = 0
   let bytesTaken = 0
+  /** The bytes of turns whose bodies are arriving, by account. */
+  const arriving = new Map<number, number>()
 
   const tryAcquire = () => {
     const { memoryBytes } = rules.current.load
@@ -84,21 +92,45 @@ export function createConcurrencyLimiter({ rules, loop, random, onShed }: Limite
     running += 1
     return true
   }
-  const shed = (reason: keyof typeof SHED_MESSAGES): Problem => {
+  const shed = (reason: keyof typeof SHED_MESSAGES, message: string = SHED_MESSAGES[reason]): Problem => {
     onShed(reason)
     const retryAfterSeconds = 1 + (random(1)[0]! % RETRY_SECONDS_MAX)
-    return retryableProblem('server_is_overloaded', SHED_MESSAGES[reason], { retryAfterSeconds })
+    return retryableProblem('server_is_overloaded', message, { retryAfterSeconds })
   }
 
   class MemorySlot implements Slot {
     #taken = TURN_BYTES
+    #sender: number | undefined
 
     take(bytes: number): Problem | undefined {
       const { memoryBytes } = rules.current.load
       if (bytesTaken + bytes > memoryBytes) return this.#taken + bytes > memoryBytes ? neverFits() : shed('body')
+      if (this.#sender !== undefined) {
+        const sent = arriving.get(this.#sender)!
+        const isOnlyOne = sent === this.#taken
+        if (!isOnlyOne && sent + bytes > memoryBytes - bytesTaken - bytes) return shed('body', SENDS_TOO_MUCH)
+        arriving.set(this.#sender, sent + bytes)
+      }
       bytesTaken += bytes
       this.#taken += bytes
       return undefined
+    }
+
+    beginBody(account: number): Problem | undefined {
+      const others = arriving.get(account) ?? 0
+      const free = rules.current.load.memoryBytes - bytesTaken
+      if (others > 0 && others + this.#taken > free) return shed('body', SENDS_TOO_MUCH)
+      this.#sender = account
+      arriving.set(account, others + this.#taken)
+      return undefined
+    }
+
+    endBody(): void {
+      if (this.#sender === undefined) return
+      const others = arriving.get(this.#sender)! - this.#taken
+      if (others > 0) arriving.set(this.#sender, others)
+      else arriving.delete(this.#sender)
+      this.#sender = undefined
     }
 
     keep(bytes: number): Problem | undefined {
@@ -114,6 +146,7 @@ export function createConcurrencyLimiter({ rules, loop, random, onShed }: Limite
 
     release(): void {
       if (this.#taken === 0) return
+      this.endBody()
       bytesTaken -= this.#taken
       this.#taken = 0
       running -= 1
@@ -155,6 +188,9 @@ const SHED_MESSAGES = {
   body: 'This server is overloaded: it has no memory left for this body.',
   event_loop: 'This server is overloaded and accepts no new requests at the moment.',
 } as const satisfies Partial<Record<ShedReason, string>>
+
+const SENDS_TOO_MUCH =
+  'This server is overloaded: the bodies that this account is sending at the same time take all of its share of the memory.'
 
 /** Turns that wait for memory, first come, first served. */
 interface Queue {

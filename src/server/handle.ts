@@ -79,7 +79,9 @@ const HEADER_LINE_BYTES = 4
 const CRLF_BYTES = 2
 
 /** Refusals by the head alone, before authentication. */
-function guardRequest({ request, expectation, edge, path, isLast }: RequestContext): Problem | undefined {
+function guardRequest({ request, connection, expectation, edge, path, isLast }: RequestContext): Problem | undefined {
+  // It broke while it waited for the answers before it.
+  if (connection.failure !== undefined && !request.complete) return connection.failure
   const { headers, rawHeaders, httpVersionMinor, method = '', url = '' } = request
   if (isLast && !SERVED_VERSIONS.has(request.httpVersion)) {
     return problem('malformed_request', 'Only HTTP/1.0 and HTTP/1.1 are served. Check the client or proxy.', CLOSE)

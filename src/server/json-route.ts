@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { named } from '../contract/values.ts'
-import { gatherBytes } from '../lib/bytes.ts'
-import type { Problem } from '../model/problem.ts'
+import { type ByteBudget, gatherBytes } from '../lib/bytes.ts'
+import { type Problem, retryableProblem } from '../model/problem.ts'
 import { requestBody } from './body.ts'
 import type { RequestContext } from './request-context.ts'
 import { endAnswer, type Headers, writeHead } from './respond.ts'
@@ -77,13 +77,29 @@ const FORM_BYTES_MAX = 128 * 1024
 type Form =
   | { readonly kind: 'read'; readonly bytes: Buffer }
   | { readonly kind: 'too-large' }
-  /** The bytes could not be parsed, or did not arrive in time. The client is still connected. */
+  /** The bytes could not be parsed, did not arrive in time, or there was no memory for them. The client is still connected. */
   | { readonly kind: 'broken'; readonly problem: Problem }
   | { readonly kind: 'disconnected' }
 
-export function receiveForm(context: RequestContext, bytesMax = FORM_BYTES_MAX): Promise<Form> {
+const noMemory = (): Problem =>
+  retryableProblem('server_is_overloaded', 'This server is overloaded: it has no memory left for this body.', {
+    retryAfterSeconds: 2,
+  })
+
+interface FormBounds {
+  readonly bytesMax?: number
+  /** The bytes are taken from it as they arrive, until the request has ended. */
+  readonly memory?: ByteBudget
+}
+
+export function receiveForm(
+  context: RequestContext,
+  { bytesMax = FORM_BYTES_MAX, memory }: FormBounds = {},
+): Promise<Form> {
   const { request } = context
   const gathered = gatherBytes()
+  let taken = 0
+  if (memory !== undefined) context.onClose(() => memory.give(taken))
   if (context.expectation === 'continue') requestBody(context)
   return new Promise((resolve) => {
     const settle = (outcome: Form) => {
@@ -92,8 +108,13 @@ export function receiveForm(context: RequestContext, bytesMax = FORM_BYTES_MAX):
       resolve(outcome)
     }
     const onData = (chunk: Buffer) => {
+      if (gathered.length + chunk.length > bytesMax) return settle({ kind: 'too-large' })
+      // Once its connection has closed, nothing would give it back.
+      if (memory !== undefined && !context.isClosed) {
+        if (!memory.take(chunk.length)) return settle({ kind: 'broken', problem: noMemory() })
+        taken += chunk.length
+      }
       gathered.add(chunk)
-      if (gathered.length > bytesMax) settle({ kind: 'too-large' })
     }
     const onEnd = () => settle({ kind: 'read', bytes: gathered.whole() })
     const onClose = () => settle({ kind: 'disconnected' })

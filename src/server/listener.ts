@@ -2,14 +2,15 @@ import type { Server, ServerOptions } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { afterSocketsRead } from '../lib/async.ts'
+import { createByteBudget } from '../lib/bytes.ts'
 import { createBag } from '../lib/collections.ts'
 import { createServer } from '../lib/node-http.ts'
 import { problem } from '../model/problem.ts'
 import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
 import { handle } from './handle.ts'
-import { connectionOf, type Expectation, ignoreRequest } from './request-context.ts'
-import type { Certificate, DrainState, EdgeContext, EdgeServices } from './services.ts'
+import { beginInTurn, connectionOf, type Expectation } from './request-context.ts'
+import { type Certificate, DELIVERY_BYTES, type DrainState, type EdgeContext, type EdgeServices } from './services.ts'
 import { createHeartbeat } from './sinks.ts'
 
 export interface Edge {
@@ -41,6 +42,7 @@ export function createEdge(services: EdgeServices): Edge {
     ...createClients(options.trustedProxies),
     heartbeat: createHeartbeat(options.stream),
     drain,
+    deliveryMemory: createByteBudget(DELIVERY_BYTES),
     closeIdleConnections: () => server.closeIdleConnections(),
   }
   const serverOptions: ServerOptions = {
@@ -135,8 +137,7 @@ function closeServer(server: Server): Promise<void> {
 function answerOn(edge: EdgeContext, server: Server): void {
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {
     server.on(event, (request, response) => {
-      if (!connectionOf(request.socket).isClosing) void handle(edge, request, response, expectation)
-      else ignoreRequest(request, request.socket)
+      beginInTurn(request, () => void handle(edge, request, response, expectation))
     })
   }
   on('request', 'none')

@@ -79,6 +79,7 @@ export class RequestContext implements OpenRequest {
     if (!request.complete) request.resume()
     // While the node drains, a connection must not be reused after its answer.
     if (edge.drain.stage === 'refusing') edge.closeIdleConnections()
+    if (connection.waiting.length > 0) beginWaiting(connection, request.socket)
     // After a parse error the connection ends with the last answer that was owed.
     if (connection.failure && connection.open.length === 0) request.socket.destroySoon()
     this.#closeListeners?.each((listener) => listener())
@@ -166,6 +167,8 @@ export interface Connection {
   /** An answer has said `Connection: close`: later bytes are not requests (RFC 9112, section 9.6). */
   isClosing: boolean
   ignoredRequests: number
+  /** Requests that are begun when answers before them have ended, in their order. */
+  readonly waiting: { readonly request: IncomingMessage; readonly begin: () => void }[]
 }
 
 const connections = new WeakMap<Duplex, Connection>()
@@ -179,10 +182,12 @@ export function connectionOf(socket: Duplex): Connection {
     failure: undefined,
     isClosing: false,
     ignoredRequests: 0,
+    waiting: [],
   }
   connections.set(socket, connection)
   // One listener, however many requests are pipelined. Each takes itself out of the list.
   socket.once('close', () => {
+    connection.waiting.length = 0
     for (const each of [...connection.open]) each.close()
   })
   return connection
@@ -191,11 +196,33 @@ export function connectionOf(socket: Duplex): Connection {
 /** Only these two versions are served (RFC 9112). Node's parser also takes HTTP/0.9 and HTTP/2.0 in a request line. */
 export const SERVED_VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1'])
 
+/** Answers of one connection that are made at the same time: those behind the first one are held until it has been read. */
+const PIPELINED_MAX = 4
+/** Each waiting request keeps a few kilobytes. */
+const WAITING_MAX = 256
+
+/** Begins a request, when the answers before it on its connection are few. One behind an answer that closes it is ignored. */
+export function beginInTurn(request: IncomingMessage, begin: () => void): void {
+  const { socket } = request
+  const connection = connectionOf(socket)
+  const { waiting, open } = connection
+  if (connection.isClosing) ignoreRequest(request, socket)
+  else if (open.length < PIPELINED_MAX && waiting.length === 0) begin()
+  else if (waiting.length < WAITING_MAX) waiting.push({ request, begin })
+  else socket.destroy()
+}
+
+function beginWaiting({ waiting, open, isClosing }: Connection, socket: Socket): void {
+  if (socket.destroyed) return
+  if (isClosing) for (const { request } of waiting.splice(0)) ignoreRequest(request, socket)
+  else if (open.length < PIPELINED_MAX) waiting.shift()?.begin()
+}
+
 /** Each ignored request keeps a few kilobytes until the answer before it has ended. */
 const IGNORED_MAX = 100
 
 /** Ignores a request behind an answer that closes its connection (RFC 9112, section 9.6). */
-export function ignoreRequest(request: IncomingMessage, socket: Socket): void {
+function ignoreRequest(request: IncomingMessage, socket: Socket): void {
   const connection = connectionOf(socket)
   connection.ignoredRequests += 1
   if (connection.ignoredRequests > IGNORED_MAX) socket.destroy()

@@ -12,6 +12,7 @@ import type { Runs } from '../gateway/runs.ts'
 import type { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { TurnServices } from '../gateway/turn.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { ByteBudget } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Bag } from '../lib/collections.ts'
 import type { LoopStrain } from '../lib/loop-strain.ts'
@@ -65,7 +66,7 @@ export interface EdgeServices {
   readonly ledger: Pick<Ledger, 'gate' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>
   /** Replaced as a whole by a reload. */
   readonly rules: { readonly current: { readonly catalog: Catalog; readonly limits: ConfiguredLimits } }
-  readonly responses: Pick<StoredResponses, 'find' | 'events' | 'remove' | 'cancel'>
+  readonly responses: Pick<StoredResponses, 'findWithin' | 'events' | 'remove' | 'cancel'>
   readonly gateway: Gateway
   readonly turnCounts: TurnCounts
   readonly estimateErrors: Pick<EstimateErrors, 'note'>
@@ -128,6 +129,8 @@ export interface SiteFile {
 export interface EdgeContext extends EdgeServices, Clients {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
+  /** For the bodies of all deliveries to a webhook, which need no key. */
+  readonly deliveryMemory: ByteBudget
   closeIdleConnections(): void
 }
 
@@ -211,3 +214,4 @@ const MiB = 1024 * KiB
 /** Bounds that no configuration sets. */
 export const LINGER: LingerBounds = { timeMs: 2_000, bytesMax: 16 * MiB, discardBytesMax: 64 * KiB }
 export const STALL_MS = 60_000
+export const DELIVERY_BYTES = 16 * MiB

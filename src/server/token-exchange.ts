@@ -21,7 +21,7 @@ const AGAIN_SECONDS = 5
 export async function exchangeToken(context: RequestContext): Promise<void> {
   const { edge, request, log } = context
   if (!edge.jobKeys.isOffered) return sendProblem(context, refuseUnknownPath('POST', context.path, []))
-  const form = await receiveForm(context, FORM_BYTES_MAX)
+  const form = await receiveForm(context, { bytesMax: FORM_BYTES_MAX })
   switch (form.kind) {
     case 'disconnected':
       return

@@ -31,6 +31,8 @@ describe('an unread rest of a body does not block the next request', () => {
           kind: 'acquired',
           slot: {
             take: () => problem('server_is_overloaded', 'No memory is left.'),
+            beginBody: () => undefined,
+            endBody() {},
             keep: () => undefined,
             release() {},
           },

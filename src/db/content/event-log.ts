@@ -116,7 +116,7 @@ export async function* framesFrom(
 }
 
 /** How often the reader of a running response looks for more of it. */
-const LOOK_AGAIN_MS = { least: 250, most: 1000 }
+export const LOOK_AGAIN_MS = { least: 250, most: 1000 }
 /** Longer than a model is silent. Where the end of a response could not be stored, its status is wrong until the server starts again. */
 const SILENT_MS_MAX = 15 * 60_000
 const NOTHING = Buffer.alloc(0)
@@ -132,7 +132,7 @@ export async function* framesAsTheyCome(
     readonly startingAfter: number
     /** Undefined when it was deleted. */
     read(): Promise<Pick<ResponseRow, 'status' | 'log'> | undefined>
-    end(number: number): Promise<Buffer>
+    end(number: number): AsyncIterable<Buffer>
   },
 ): AsyncGenerator<Buffer> {
   let waitMs = LOOK_AGAIN_MS.least
@@ -148,7 +148,7 @@ export async function* framesAsTheyCome(
     waitMs = last > after ? LOOK_AGAIN_MS.least : Math.min(2 * waitMs, LOOK_AGAIN_MS.most)
     after = Math.max(after, last)
     if (row.status !== 'in_progress') {
-      if (row.log !== 'kept') yield await live.end(after + 1)
+      if (row.log !== 'kept') yield* live.end(after + 1)
       return
     }
     yield NOTHING

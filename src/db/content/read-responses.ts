@@ -1,15 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTurns } from '../../lib/async.ts'
+import { type ByteBudget, createByteBudget } from '../../lib/bytes.ts'
 import { isObject } from '../../lib/types.ts'
 import type { ReadScope } from '../../model/caller.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
-import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
+import { INNER_BOUNDS, PIECE_BYTES, passTurnstile, scanInPieces, scanJson } from '../../protocols/json/scan-json.ts'
 import { isUnavailable, type SqlStore } from '../sql-store.ts'
-import { framesAsTheyCome, framesFrom, type SentStream, sentStream } from './event-log.ts'
+import { framesAsTheyCome, framesFrom, LOOK_AGAIN_MS, type SentStream, sentStream } from './event-log.ts'
 import {
   type ChainRow,
   findFacts,
   findLogSize,
   findObject,
+  findObjectBytes,
   findSent,
   findShown,
   isStopped,
@@ -31,6 +35,13 @@ export interface FoundResponse {
   readonly status: ResponseStatus
   /** The JSON of the response with its output. */
   readonly body: Buffer
+}
+
+export interface WantedResponse {
+  readonly scope: ReadScope
+  readonly id: string
+  /** Called with its bytes before they are read. When it returns false, nothing is read. */
+  readonly take: (bytes: number) => boolean
 }
 
 export type FoundContext =
@@ -65,6 +76,9 @@ const CONTEXT_ITEMS_MAX = 100_000
 /** Links or ids in one query. */
 const QUERIED_AT_ONCE = 2000
 
+/** A larger response is read and put together while no other large one of its account is. */
+const LARGE_BYTES = 1024 * 1024
+
 /** Each follower asks the database a few times a second. */
 const FOLLOWED_MAX = 50
 
@@ -74,6 +88,8 @@ interface Shown extends ResponseRow {
   readonly name: string
   readonly scope: ReadScope
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /** A damaged response is reported to the operator; its account finds none. */
 export function readResponses({ file, keys, keeps, now, onFailure }: ResponseServices) {
@@ -107,18 +123,53 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
     }
   }
 
-  const readResponse = async (scope: ReadScope, id: string): Promise<FoundResponse | 'damaged' | undefined> => {
+  const inTurnOf = createTurns<AccountId>()
+  /** Takes the bytes of the response before it reads them. */
+  const readUpTo = async (bytesMax: number, { scope, id, take }: WantedResponse) => {
     const shown = await findResponse(scope, id)
     if (shown === 'none') return undefined
     if (shown === 'unreadable') return 'damaged'
     const { response, key, name, status } = shown
+    const links = await listOutput(file, response)
+    const bytes = links.reduce((sum, link) => sum + link.raw_bytes, await findObjectBytes(file, response))
+    if (bytes > bytesMax) return 'too-large'
+    if (!take(bytes)) return 'no-memory'
     const sealed = await findObject(file, response)
     const object = sealed && (await openInSlices([sealed], (part) => openPart(key, objectName(name), part)))[0]
-    const links = await listOutput(file, response)
     const output = inOrder(links, await openItems(file, key, links))
-    const body = object && output && responseBody(object, status, output)
+    const body = object && output && (await responseBody(object, status, output))
     if (body !== undefined) return { status, body }
     return (await isThere(shown)) ? 'damaged' : undefined
+  }
+  const readResponse = async (wanted: WantedResponse): Promise<FoundResponse | 'damaged' | 'no-memory' | undefined> => {
+    const found = await readUpTo(LARGE_BYTES, wanted)
+    if (found !== 'too-large') return found
+    const late = await inTurnOf(wanted.scope.account, () => readUpTo(Number.POSITIVE_INFINITY, wanted))
+    return late === 'too-large' ? 'damaged' : late
+  }
+  /** The end of a stream whose own end was not kept, when there is memory for it. */
+  async function* readEnd(
+    of: Omit<WantedResponse, 'take'>,
+    memory: ByteBudget,
+    number: number,
+  ): AsyncGenerator<Buffer> {
+    let taken = 0
+    const take = (bytes: number) => {
+      const isTaken = memory.take(bytes)
+      if (isTaken) taken += bytes
+      return isTaken
+    }
+    try {
+      let found = await readResponse({ ...of, take })
+      for (; found === 'no-memory'; found = await readResponse({ ...of, take })) {
+        yield NOTHING
+        await sleep(LOOK_AGAIN_MS.most)
+      }
+      if (found === undefined || found === 'damaged') throw new Error('A response cannot be read at its end')
+      yield lastEvents(found, number)
+    } finally {
+      memory.give(taken)
+    }
   }
   const readContext = async (scope: ReadScope, id: string, bytesMax: number): Promise<FoundContext> => {
     const shown = await findResponse(scope, id)
@@ -136,13 +187,19 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
     return { kind: (await isThere(shown)) ? 'damaged' : 'not-found' }
   }
 
+  const findWithin = async (wanted: WantedResponse): Promise<FoundResponse | 'no-memory' | undefined> => {
+    const found = await readResponse(wanted)
+    if (found !== 'damaged') return found
+    reportDamage(wanted.scope.account)
+    return undefined
+  }
+
   return {
     async find(scope: ReadScope, id: string): Promise<FoundResponse | undefined> {
-      const found = await readResponse(scope, id)
-      if (found !== 'damaged') return found
-      reportDamage(scope.account)
-      return undefined
+      const found = await findWithin({ scope, id, take: () => true })
+      return found === 'no-memory' ? undefined : found
     },
+    findWithin,
     /**
      * All items before the input of a request that continues from this response, in order; too-large when they are more than
      * `bytesMax` together.
@@ -171,7 +228,13 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
       }
       return { kind: 'found', items }
     },
-    async events(scope: ReadScope, id: string, startingAfter: number): Promise<FoundEvents> {
+    /** `memory`: where the end of a stream is taken from that was not kept. */
+    async events(
+      scope: ReadScope,
+      id: string,
+      startingAfter: number,
+      memory = createByteBudget(Number.POSITIVE_INFINITY),
+    ): Promise<FoundEvents> {
       const shown = await findResponse(scope, id)
       if (typeof shown === 'string') return { kind: 'not-found' }
       const { response, status, log } = shown
@@ -187,11 +250,7 @@ export function readResponses({ file, keys, keeps, now, onFailure }: ResponseSer
           const row = await findResponse(scope, id)
           return typeof row === 'string' ? undefined : row
         },
-        async end(number) {
-          const found = await readResponse(scope, id)
-          if (found === undefined || found === 'damaged') throw new Error('A response cannot be read at its end')
-          return lastEvents(found, number)
-        },
+        end: (number) => readEnd({ scope, id }, memory, number),
       })
       return { kind: 'found', isLive: true, frames: countFollower(scope.account, frames) }
     },
@@ -306,8 +365,12 @@ const INTERRUPTED = {
  * The response as its client sees it, with its output. If its process died, only the row has its status; the object still
  * has `in_progress`.
  */
-function responseBody(object: Buffer, status: ResponseStatus, output: readonly Buffer[]): Buffer | undefined {
-  const scanned = scanJson(object, INNER_BOUNDS)
+async function responseBody(
+  object: Buffer,
+  status: ResponseStatus,
+  output: readonly Buffer[],
+): Promise<Buffer | undefined> {
+  const scanned = await scanInPieces(object, INNER_BOUNDS, { pieceBytes: PIECE_BYTES, pause: passTurnstile })
   if (scanned.kind !== 'scanned') return undefined
   const shows = scanned.members.some(({ name }) => name === SHOWS_SEALS)
   const changes = new Map<string, Buffer | string | null>([

@@ -35,6 +35,12 @@ export const findShown = (file: SqlStore, sought: Sought) => findRow<ResponseRow
 
 export const findObject = (file: SqlStore, response: number) => findRow<SealedPart>(file, READ_OBJECT, response)
 
+const OBJECT_BYTES = 'SELECT raw_bytes FROM response_objects WHERE response = ?'
+
+/** What its JSON without its output takes in memory. */
+export const findObjectBytes = async (file: SqlStore, response: number): Promise<number> =>
+  (await findRow<{ raw_bytes: number }>(file, OBJECT_BYTES, response))?.raw_bytes ?? 0
+
 const FACTS = 'SELECT facts, as_sent FROM responses WHERE request_id = ? AND facts IS NOT NULL'
 
 export const findFacts = (file: SqlStore, requestId: RequestId) =>
@@ -111,10 +117,12 @@ const LINKS = `SELECT l.item AS item, i.bytes AS bytes
 export const listLinks = (file: SqlStore, responses: readonly number[]) =>
   file.all<LinkRow>(LINKS, [JSON.stringify(responses)])
 
-const OUTPUT = `SELECT l.item AS item, i.bytes AS bytes FROM response_items l CROSS JOIN items i ON i.item = l.item
+const OUTPUT = `SELECT l.item AS item, i.bytes AS bytes, i.raw_bytes AS raw_bytes
+  FROM response_items l CROSS JOIN items i ON i.item = l.item
   WHERE l.response = ? AND l.side = 1 ORDER BY l.position`
 
-export const listOutput = (file: SqlStore, response: number) => file.all<LinkRow>(OUTPUT, [response])
+export const listOutput = (file: SqlStore, response: number) =>
+  file.all<LinkRow & { readonly raw_bytes: number }>(OUTPUT, [response])
 
 export const listItems = (file: SqlStore, items: readonly number[]) =>
   file.all<SealedPart & { item: number; digest: string }>(READ_ITEMS, [JSON.stringify(items)])

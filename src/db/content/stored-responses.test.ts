@@ -57,6 +57,32 @@ describe('a stored response', () => {
     expect(bench.failures).toEqual([])
   })
 
+  it('is read only when its bytes were taken, and a large one while no other large one of its account is', async () => {
+    const id = 'resp_a'
+    const text = 'x'.repeat(2 * MiB)
+    await keep('a', { output: [answered('msg_a', text)] })
+    let reading = 0
+    let most = 0
+    const look = async (isTaken: boolean) => {
+      const taken: number[] = []
+      const take = (bytes: number) => {
+        taken.push(bytes)
+        reading += 1
+        most = Math.max(most, reading)
+        return isTaken
+      }
+      const answer = await bench.responses.findWithin({ scope: { account: ACCOUNT }, id, take })
+      reading -= 1
+      return { taken: taken.length === 1 && taken[0]! > 2 * MiB, answer }
+    }
+    expect(await look(false)).toEqual({ taken: true, answer: 'no-memory' })
+    for (const { taken, answer } of await Promise.all([look(true), look(true), look(true)])) {
+      expect(taken).toBe(true)
+      expect(answer).toMatchObject({ status: 'completed' })
+    }
+    expect(most).toBe(1)
+  })
+
   it('is a running one until it has ended, and its beginning is not lost to it', async () => {
     expect(await bench.responses.begin(started('a'))).toBe(true)
     expect((await bench.responses.find({ account: ACCOUNT }, 'resp_a'))?.status).toBe('in_progress')

@@ -29,7 +29,7 @@ export async function serveApi(context: RequestContext, { api, sessions }: EdgeC
   const consoleRequest = readConsoleRequest(context, site)
   const isLong = context.path.startsWith(CONVERSATIONS) && (await findSignedIn(context, sessions, site)) !== undefined
   const body = consoleRequest.changes
-    ? await receiveForm(context, isLong ? CONVERSATION_BYTES_MAX : undefined)
+    ? await receiveForm(context, isLong ? { bytesMax: CONVERSATION_BYTES_MAX } : {})
     : undefined
   // The connection stays open until its answer ends, also after a disconnect.
   if (body?.kind === 'disconnected') return void context.response.destroy()

@@ -62,7 +62,7 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
   }
   const { slot } = entry
   try {
-    const reading = readBody(context, slot)
+    const reading = readBody(context, slot, caller.account)
     const received = reading instanceof Promise ? await reading : reading
     if (received.kind === 'refused') return refuseBeforeAdmission(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)

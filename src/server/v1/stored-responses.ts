@@ -18,9 +18,34 @@ export async function getResponse(context: RequestContext, caller: Caller, id: s
     const message = '`stream` must be true or false.'
     return sendProblem(context, problem('invalid_value', message, { param: 'stream' }))
   }
-  const found = await context.edge.responses.find(readScopeOf(caller), id)
-  if (found === undefined) return sendProblem(context, responseNotFound())
-  sendJsonBytes(context, 200, found.body)
+  await sendResponse(context, caller, id)
+}
+
+const tooManyAnswers = (): Problem =>
+  retryableProblem(
+    'server_is_overloaded',
+    'This server is overloaded: it is sending too many stored responses of this account at the moment.',
+    { first: 'Read what it has sent', retryAfterSeconds: 1 },
+  )
+
+/** Its bytes count for its account from before they are read until the client has them, or has disconnected. */
+async function sendResponse(context: RequestContext, caller: Caller, id: string): Promise<void> {
+  const { responses, gateway } = context.edge
+  const memory = gateway.services.budget.of(caller.account)
+  let taken = 0
+  const take = (bytes: number) => {
+    const isTaken = !context.isClosed && memory.take(bytes)
+    if (isTaken) taken += bytes
+    return isTaken
+  }
+  try {
+    const found = await responses.findWithin({ scope: readScopeOf(caller), id, take })
+    if (found === undefined) return sendProblem(context, responseNotFound())
+    if (found === 'no-memory') return sendProblem(context, tooManyAnswers())
+    sendJsonBytes(context, 200, found.body)
+  } finally {
+    context.onClose(() => memory.give(taken))
+  }
 }
 
 const responseNotFound = (): Problem =>
@@ -41,7 +66,10 @@ async function replayStream(
     const message = '`starting_after` must be the sequence number of an event, a whole number.'
     return sendProblem(context, problem('invalid_value', message, { param: 'starting_after' }))
   }
-  const found = await context.edge.responses.events(readScopeOf(caller), id, after === undefined ? -1 : Number(after))
+  const { responses, gateway } = context.edge
+  const memory = gateway.services.budget.of(caller.account)
+  const startingAfter = after === undefined ? -1 : Number(after)
+  const found = await responses.events(readScopeOf(caller), id, startingAfter, memory)
   if (found.kind !== 'found') return sendProblem(context, noEvents(found))
   const stopLooking = found.isLive ? cutWhenRefused(context, caller) : undefined
   await sendEvents(context, found).finally(stopLooking)
@@ -102,12 +130,9 @@ const notStreamable = (message: string): Problem => problem('unsupported_value',
 
 /** `POST /v1/responses/{id}/cancel`. Its node, if it is another one, notices within a second. */
 export async function cancelResponse(context: RequestContext, caller: Caller, id: string): Promise<void> {
-  const { responses } = context.edge
-  const scope = readScopeOf(caller)
-  const outcome = await responses.cancel(scope, id)
-  const found = outcome === 'not-found' ? undefined : await responses.find(scope, id)
-  if (found === undefined) return sendProblem(context, responseNotFound())
-  if (outcome !== 'not-cancellable') return sendJsonBytes(context, 200, found.body)
+  const outcome = await context.edge.responses.cancel(readScopeOf(caller), id)
+  if (outcome === 'not-found') return sendProblem(context, responseNotFound())
+  if (outcome !== 'not-cancellable') return sendResponse(context, caller, id)
   const message =
     'Only a response that was created with `background: true` can be cancelled. Another one ends when its client closes the connection.'
   sendProblem(context, problem('invalid_value', message, { param: 'id' }))

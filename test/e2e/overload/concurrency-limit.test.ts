@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { expectProblem } from '../../support/expect-problem.ts'
-import { chat, get } from '../../support/send-chat.ts'
+import { chat, get, hello } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -56,12 +56,12 @@ describe('a server with memory for three turns', () => {
   })
 
   it('refuses the rest of a body when memory runs out', async () => {
-    const account = await openAccount(server())
     const load = openLoadReader(server())
     const [first, second] = [
-      await beginRequest(server(), account.key, 500 * KiB),
-      await beginRequest(server(), account.key, 500 * KiB),
+      await beginRequest(server(), (await openAccount(server())).key, 500 * KiB),
+      await beginRequest(server(), (await openAccount(server())).key, 500 * KiB),
     ]
+    await until(async () => (await load.load()).bytes === 512 * KiB)
     first?.write(`{"model":"${'x'.repeat(400 * KiB)}`)
     await until(async () => ((await load.load()).bytes ?? 0) > 900 * KiB)
     second?.write(`{"model":"${'x'.repeat(400 * KiB)}`)
@@ -69,6 +69,27 @@ describe('a server with memory for three turns', () => {
     expect(await load.shed('body')).toBe(1)
     first?.destroy()
     second?.destroy()
+    await load.idle()
+    expect(await load.load()).toMatchObject({ bytes: 0 })
+  })
+})
+
+describe('a server with memory for some bodies', () => {
+  const server = useServer({ config: PATIENT_HOUSE.replace('memory_budget: 1MiB', 'memory_budget: 4MiB') })
+
+  it('always has room for another account, whatever one account is sending', async () => {
+    const [one, other] = [await openAccount(server()), await openAccount(server())]
+    const load = openLoadReader(server())
+    const uploads = await Promise.all(Array.from({ length: 9 }, () => beginRequest(server(), one.key, 500 * KiB)))
+    for (const upload of uploads) upload.write(`{"model":"${'x'.repeat(400 * KiB)}`)
+    await until(async () => (await load.shed('body')) > 0 && uploads.some(({ received }) => received !== ''))
+    const refused = uploads.filter(({ received }) => received !== '')
+    expect(await refused[0]?.answer()).toMatchObject({ status: 503, json: { error: { code: 'server_is_overloaded' } } })
+    const upload = await beginRequest(server(), other.key, 500 * KiB)
+    const body = JSON.stringify({ model: 'swift', messages: hello('x'.repeat(400 * KiB)) })
+    upload.write(body.padEnd(500 * KiB))
+    expect(await upload.answer()).toMatchObject({ status: 200 })
+    for (const socket of [...uploads, upload]) socket.destroy()
     await load.idle()
     expect(await load.load()).toMatchObject({ bytes: 0 })
   })
@@ -95,9 +116,9 @@ describe('a server with memory for three turns and a short queue time', () => {
   })
 
   it('reserves memory for received bytes only, and releases it when the sender is too slow', async () => {
-    const account = await openAccount(server())
     const load = openLoadReader(server())
-    const liars = await Promise.all([1, 2, 3].map(() => beginRequest(server(), account.key, 500 * KiB)))
+    const begin = async () => beginRequest(server(), (await openAccount(server())).key, 500 * KiB)
+    const liars = await Promise.all([begin(), begin(), begin()])
     for (const liar of liars) liar.write('{"model"')
     await until(async () => (await load.load()).bytes === 3 * (256 * KiB + 8))
     // The whole request has a time, so a drip does not go on for ever.

@@ -12,7 +12,11 @@ export function parseChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'
   if (chunk === undefined) return undefined
   const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
   if (isError(failed)) state.error = readError(failed)
-  else if (!hasChoices(chunk)) state.error = nameOfFrame(frame) === 'error' ? readError(chunk) : readBareError(chunk)
+  else if (!hasChoices(chunk)) {
+    // A chunk with a list of choices is none, whatever its event is called.
+    const isNamed = !Array.isArray(chunk.choices) && nameOfFrame(frame) === 'error'
+    state.error = isNamed ? readError(chunk) : readBareError(chunk)
+  }
   return state.error === undefined ? chunk : undefined
 }
 

@@ -224,6 +224,12 @@ class ChatEventReader implements EventReader {
   #end(): void {
     if (this.#finish === undefined || this.#hasEnded) return
     this.#hasEnded = true
+    // A call behind the finish reason never got its name.
+    const fault = faultInCalls(finishReasonFrom(this.#finish, this.#repair), this.#repair)
+    if (fault !== undefined && fault !== BROKEN_ARGUMENTS) {
+      this.state.invalid = fault
+      return
+    }
     this.state.finished = true
     if (this.#reasoning !== '') this.#sealReasoning()
     for (let call = 0; call < this.#calls.size; call++) this.#events.push({ type: 'tool-call-end', call })

@@ -51,6 +51,7 @@ export function parseChatStream({ frames, doubts }: WireFrames, choicesAsked: nu
   for (const { emitted } of frames) {
     checkNoError(emitted.error)
     const isOver = choices.every(({ finish }) => finish !== undefined)
+    if (!listOf(emitted.choices).some(isObject) && !isObject(emitted.usage)) doubts.add('a frame without an answer')
     if (isObject(emitted.usage)) counts = chatCounts(emitted.usage)
     for (const [at, choice] of listOf(emitted.choices).entries()) {
       if (!isObject(choice)) continue
@@ -62,7 +63,13 @@ export function parseChatStream({ frames, doubts }: WireFrames, choicesAsked: nu
     // Counts that come before the end are no sum.
     if (!isOver && choices.some(({ finish }) => finish === undefined)) counts = undefined
   }
-  if (choices.some(({ finish }) => finish === undefined)) throw new Broken('a choice without an end')
+  for (const choice of choices) {
+    if (choice.finish !== undefined) continue
+    if (choice.calls.length === 0 || !choice.calls.every(({ words }) => isJson(words)))
+      throw new Broken('a choice without an end')
+    doubts.add('whole calls without an end')
+    choice.finish = 'tool_calls'
+  }
   return { choices: choices.map((choice) => finished(choice, doubts)), counts }
 }
 

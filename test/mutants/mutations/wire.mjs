@@ -78,8 +78,8 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/chat/tap.ts',
-        find: '!chunk.choices.some(isObject)) return NOTHING_ENCODED',
-        put: '!chunk.choices.some(isObject)) return { bytes: frame, isContent: false }',
+        find: '!listed.some(isObject)) return hasUsage ? this.#sendEnd() : NOTHING_ENCODED',
+        put: '!listed.some(isObject)) return { bytes: frame, isContent: false }',
       },
     ],
   },
@@ -93,10 +93,26 @@ export const OF_THE_WIRE = [
   },
   {
     name: 'words-behind-the-end',
-    says: 'a relay passes words behind the finish by',
+    says: 'a relay passes words behind the finish chunk by',
     caughtBy: ['src/protocols/chat/stream-oddities.test.ts'],
     replacements: [
-      { file: 'src/protocols/chat/repair-chunk.ts', find: 'fault ??= CONTENT_AFTER_END', put: 'fault ??= undefined' },
+      {
+        file: 'src/protocols/chat/tap.ts',
+        find: 'state.invalid = CONTENT_AFTER_END',
+        put: 'state.invalid = undefined',
+      },
+    ],
+  },
+  {
+    name: 'finish-before-the-end',
+    says: 'a relay sends the finish chunk while more content may follow',
+    caughtBy: ['src/protocols/chat/stream-oddities.test.ts', 'src/protocols/chat/tap.test.ts'],
+    replacements: [
+      {
+        file: 'src/protocols/chat/tap.ts',
+        find: 'if (this.#repair.wentOn || choices.some(hasFinish)) return',
+        put: 'if (this.#repair.wentOn) return',
+      },
     ],
   },
   {

@@ -2,7 +2,7 @@ import type { Server, ServerOptions } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { afterSocketsRead } from '../lib/async.ts'
-import { createByteBudget } from '../lib/bytes.ts'
+import { createByteBudget, createSharedByteBudget } from '../lib/bytes.ts'
 import { createBag } from '../lib/collections.ts'
 import { createServer } from '../lib/node-http.ts'
 import { problem } from '../model/problem.ts'
@@ -10,7 +10,14 @@ import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
 import { handle } from './handle.ts'
 import { beginInTurn, connectionOf, type Expectation } from './request-context.ts'
-import { type Certificate, DELIVERY_BYTES, type DrainState, type EdgeContext, type EdgeServices } from './services.ts'
+import {
+  type Certificate,
+  CONVERSATIONS_BYTES,
+  DELIVERY_BYTES,
+  type DrainState,
+  type EdgeContext,
+  type EdgeServices,
+} from './services.ts'
 import { createHeartbeat } from './sinks.ts'
 
 export interface Edge {
@@ -43,6 +50,7 @@ export function createEdge(services: EdgeServices): Edge {
     heartbeat: createHeartbeat(options.stream),
     drain,
     deliveryMemory: createByteBudget(DELIVERY_BYTES),
+    conversationMemory: createSharedByteBudget(CONVERSATIONS_BYTES),
     closeIdleConnections: () => server.closeIdleConnections(),
   }
   const serverOptions: ServerOptions = {

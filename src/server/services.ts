@@ -12,7 +12,7 @@ import type { Runs } from '../gateway/runs.ts'
 import type { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { TurnServices } from '../gateway/turn.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ByteBudget } from '../lib/bytes.ts'
+import type { ByteBudget, SharedByteBudget } from '../lib/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Bag } from '../lib/collections.ts'
 import type { LoopStrain } from '../lib/loop-strain.ts'
@@ -131,6 +131,8 @@ export interface EdgeContext extends EdgeServices, Clients {
   readonly drain: DrainState
   /** For the bodies of all deliveries to a webhook, which need no key. */
   readonly deliveryMemory: ByteBudget
+  /** For the bodies of conversations that people save, by person. */
+  readonly conversationMemory: SharedByteBudget
   closeIdleConnections(): void
 }
 
@@ -215,3 +217,4 @@ const MiB = 1024 * KiB
 export const LINGER: LingerBounds = { timeMs: 2_000, bytesMax: 16 * MiB, discardBytesMax: 64 * KiB }
 export const STALL_MS = 60_000
 export const DELIVERY_BYTES = 16 * MiB
+export const CONVERSATIONS_BYTES = 64 * MiB

@@ -86,19 +86,18 @@ export function createConversations({ file, now, keeps, eraseDeleted, ...options
         const sealedTitle = await sealBytes(key.sealing, titleName(key, person, id), Buffer.from(title))
         const part = await sealPart(key, bodyName(person, id), Buffer.from(content))
         const bytes = sealedTitle.length + part.sealed.length
-        const others = await findRow<OthersRow>(file, OTHERS, person, id)
-        if ((others?.conversations ?? 0) >= most || (others?.bytes ?? 0) + bytes > BYTES_MAX) return undefined
         try {
-          await file.atomic([
-            // Locks the key until the commit.
+          const [, saved] = await file.atomic([
+            // Locks the key until the commit, so that the saves of an account are counted one after the other.
             changeOne(KEEP_KEY, key.owner, key.name),
             statement(
               SAVE,
               ...[key.owner, person, id, savedAt, sealedTitle],
               ...[part.encoding, part.raw_bytes, bytes, part.sealed],
+              ...[most, BYTES_MAX - bytes],
             ),
           ])
-          return { id, savedAt, title }
+          return saved === 1 ? { id, savedAt, title } : undefined
         } catch (error) {
           if (!(error instanceof UnexpectedChanges) || attempt === ATTEMPTS_MAX) throw error
           keys.drop(account)
@@ -135,19 +134,14 @@ interface TitleRow {
 
 type PartRow = SealedPart
 
-interface OthersRow {
-  readonly conversations: number
-  readonly bytes: number
-}
-
 const LIST = `SELECT id, saved_at, title FROM conversations WHERE person = ? AND account = ? ORDER BY saved_at DESC, id`
 const READ = `SELECT id, saved_at, title, encoding, raw_bytes, sealed FROM conversations
   WHERE person = ? AND id = ? AND account = ?`
-const OTHERS = `SELECT COUNT(*) AS conversations, COALESCE(SUM(bytes), 0) AS bytes FROM conversations
-  WHERE person = ? AND id <> ?`
 const KEEP_KEY = 'UPDATE account_keys SET ring_key = ring_key WHERE account = ? AND name = ?'
 const SAVE = `INSERT INTO conversations (account, person, id, saved_at, title, encoding, raw_bytes, bytes, sealed)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM (
+    SELECT COUNT(*) AS number, COALESCE(SUM(bytes), 0) AS bytes FROM conversations WHERE person = ?2 AND id <> ?3
+  ) AS others WHERE others.number < ?10 AND others.bytes <= ?11
   ON CONFLICT (person, id) DO UPDATE SET account = excluded.account, saved_at = excluded.saved_at, title = excluded.title,
     encoding = excluded.encoding, raw_bytes = excluded.raw_bytes, bytes = excluded.bytes, sealed = excluded.sealed`
 const THIS = `FROM conversations WHERE person = ? AND id = ? AND account = ${OWNER_OF('?')}`

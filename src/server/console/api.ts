@@ -27,9 +27,10 @@ const CONVERSATION_BYTES_MAX = 2 * CONVERSATION_CHARACTERS_MAX
 /** Serves one request of the console's API: receives its body, and passes it to the Hono routes. */
 export async function serveApi(context: RequestContext, { api, sessions }: EdgeConsole, site: Site): Promise<void> {
   const consoleRequest = readConsoleRequest(context, site)
-  const isLong = context.path.startsWith(CONVERSATIONS) && (await findSignedIn(context, sessions, site)) !== undefined
+  const writer = context.path.startsWith(CONVERSATIONS) ? await findSignedIn(context, sessions, site) : undefined
+  const memory = writer && context.edge.conversationMemory.of(writer.session.person.row)
   const body = consoleRequest.changes
-    ? await receiveForm(context, isLong ? { bytesMax: CONVERSATION_BYTES_MAX } : {})
+    ? await receiveForm(context, memory && { bytesMax: CONVERSATION_BYTES_MAX, memory })
     : undefined
   // The connection stays open until its answer ends, also after a disconnect.
   if (body?.kind === 'disconnected') return void context.response.destroy()

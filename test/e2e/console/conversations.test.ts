@@ -3,8 +3,10 @@ import { eraseConversationsOfLeavers } from '../../../src/admin/playground.ts'
 import { CONVERSATIONS_MAX } from '../../../src/contract/owner.ts'
 import { createConversations } from '../../../src/db/content/conversations.ts'
 import { type ConsolePerson, openBrowser, PASSWORD, signUp } from '../../support/console-session.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
 import { respond } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
 
 const server = useServer()
@@ -98,6 +100,33 @@ describe('saved conversations', () => {
     const tooLarge = { title: 'Large', content: 'x'.repeat(4_000_001) }
     const { error } = await person.send('POST /conversations', { body: tooLarge })
     expect([error?.code, error?.param]).toEqual(['invalid_arguments', 'content'])
+  })
+
+  it('have the same bound when many are saved at the same moment', async () => {
+    const { person } = await owner()
+    const saves = Array.from({ length: CONVERSATIONS_MAX + 10 }, () =>
+      person.send('POST /conversations', { body: SAVED }),
+    )
+    const codes = (await Promise.all(saves)).map(({ status, error }) => error?.code ?? status)
+    expect(codes.filter((code) => code === 'conversations_full')).toHaveLength(10)
+    expect(await titlesOf(person)).toHaveLength(CONVERSATIONS_MAX)
+  })
+
+  it('of one person take half of the memory for those that arrive, so that others can save theirs', async () => {
+    const [{ person }, { person: other }] = [await owner(), await owner()]
+    const sockets = await Promise.all(Array.from({ length: 8 }, () => openRawSocket(server())))
+    const bytes = 7_000_000
+    for (const socket of sockets) {
+      socket.write(
+        `POST /console/api/conversations HTTP/1.1\r\nhost: 127.0.0.1:${server().port}\r\nsec-fetch-site: same-origin\r\n` +
+          `origin: http://127.0.0.1:${server().port}\r\ncookie: ${person.cookie}\r\nx-csrf-token: ${person.csrf}\r\n` +
+          `content-type: application/json\r\ncontent-length: ${bytes + 1}\r\n\r\n${' '.repeat(bytes)}`,
+      )
+    }
+    await until(() => sockets.filter(({ received }) => received.includes('server_is_overloaded')).length >= 3)
+    expect(await save(other)).toMatchObject({ title: SAVED.title })
+    for (const socket of sockets) socket.destroy()
+    await until(async () => (await person.send('POST /conversations', { body: SAVED })).status === 200)
   })
 
   it('live as long as the key of their account, which a deleted response does not take along', async () => {

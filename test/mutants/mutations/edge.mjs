@@ -31,9 +31,9 @@ export const OF_THE_EDGE = [
     caughtBy: ['src/server/bare-answers.test.ts'],
     replacements: [
       {
-        file: 'src/server/listener.ts',
-        find: 'if (!connectionOf(request.socket).isClosing)',
-        put: 'if (true)',
+        file: 'src/server/request-context.ts',
+        find: 'if (connection.isClosing) ignoreRequest(request, socket)',
+        put: 'if (false) ignoreRequest(request, socket)',
       },
     ],
   },

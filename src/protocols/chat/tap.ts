@@ -7,7 +7,7 @@ import { DONE_FRAME, dataFrame, type FrameSplitter } from '../sse/frames.ts'
 import { CONTENT_AFTER_END } from '../tools/tool-names.ts'
 import { callsBegun, deltaOf, failureIn, hasContent, parseChunk, textBytesOf } from './chunk.ts'
 import { type FrameTemplate, learnTemplate } from './frame-template.ts'
-import { ChunkRepair, hasFinish, type RelayOptions } from './repair-chunk.ts'
+import { ChunkRepair, hasFinish, isRequested, type RelayOptions } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
 import { closingWithUsage, type StreamHead } from './write-events.ts'
 
@@ -103,11 +103,19 @@ export class ChatTap implements StreamAdapter {
     return { bytes, isContent: textBytes > 0 }
   }
 
+  /** Whether a choice that the client has asked for goes on. */
+  #hasMore(choices: readonly unknown[]): boolean {
+    const most = this.#options.request.choices
+    return choices.some(
+      (choice, at) =>
+        isObject(choice) && isRequested(choice.index ?? at, most) && hasContent(deltaOf(choice, BEHIND_CONTENT)),
+    )
+  }
+
   #readChunk(frame: Buffer, chunk: Fields, hasUsage: boolean): EncodedFrame {
     const { state } = this
     const listed: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
-    if (this.#isEndSent && listed.some((choice) => isObject(choice) && hasContent(deltaOf(choice, BEHIND_CONTENT))))
-      state.invalid = CONTENT_AFTER_END
+    if (this.#isEndSent && this.#hasMore(listed)) state.invalid = CONTENT_AFTER_END
     // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
     if (this.#isEndSent || !listed.some(isObject)) return hasUsage ? this.#sendEnd() : NOTHING_ENCODED
     const isRepaired = this.#repair.repair(chunk)

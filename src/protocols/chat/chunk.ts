@@ -13,8 +13,8 @@ export function parseChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'
   const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
   if (isError(failed)) state.error = readError(failed)
   else if (!hasChoices(chunk)) {
-    // A chunk with a list of choices is none, whatever its event is called.
-    const isNamed = !Array.isArray(chunk.choices) && nameOfFrame(frame) === 'error'
+    // The name alone is no error: some servers name all their frames wrongly.
+    const isNamed = typeof chunk.message === 'string' && nameOfFrame(frame) === 'error'
     state.error = isNamed ? readError(chunk) : readBareError(chunk)
   }
   return state.error === undefined ? chunk : undefined

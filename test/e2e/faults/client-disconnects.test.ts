@@ -126,7 +126,9 @@ describe('a client that disconnects', () => {
 
   it('pays the whole answer by the provider’s usage after the finish reason', async () => {
     const { account, response, hangUp } = await sendTurn('finishing', true)
-    await readUntil(await response, '"stop"')
+    await readUntil(await response, WORDS[1])
+    // The finish reason waits for what comes behind it.
+    await delivered()
     hangUp()
     await delivered()
     const providerAnswer = await answerOf()

@@ -152,7 +152,8 @@ async function hangUp(lane: LaneName | typeof UNLEARNED, moment: Moment, deliver
   const providerAnswer = await until(() => setup.far.providerAnswers[0])
   await until(() => waiting.size === 1)
   if (moment === 'talking' || moment === 'breaks-after') await readUntil(await response, WORDS[1])
-  if (moment === 'finished') await readUntil(await response, '"stop"')
+  // The finish reason waits for what comes behind it.
+  if (moment === 'finished') await readUntil(await response, WORDS.at(-1)!)
   await delivered()
   controller.abort()
   await delivered()

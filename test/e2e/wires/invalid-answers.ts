@@ -30,6 +30,7 @@ const chatReply = (message: Fields, finish: string, index = 0): Fields => ({
 const wholeCall = (args: string, name = 'look'): Fields => ({
   tool_calls: [{ id: 'call_1', type: 'function', function: { name, arguments: args } }],
 })
+const chatUsage: Fields = { ...chunk({}), choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
 const CHAT: readonly Omit<ScriptedAnswer, 'wire'>[] = [
   {
     id: 'chat-broken-arguments',
@@ -53,7 +54,7 @@ const CHAT: readonly Omit<ScriptedAnswer, 'wire'>[] = [
   },
   {
     id: 'chat-words-behind-the-end',
-    stream: [chunk({ content: 'Hi' }), chunk({}, 'stop'), chunk({ content: ' there' }), DONE],
+    stream: [chunk({ content: 'Hi' }), chunk({}, 'stop'), chatUsage, chunk({ content: ' there' }), DONE],
     reply: { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [] },
   },
 ]
@@ -177,6 +178,11 @@ export const VALID_ANSWERS: readonly ScriptedAnswer[] = [
       id: 'chat-valid',
       stream: [chunk(chatCall(ARGS)), chunk({}, 'tool_calls'), DONE],
       reply: chatReply(wholeCall(ARGS), 'tool_calls'),
+    },
+    {
+      id: 'chat-words-behind-the-finish',
+      stream: [chunk({ content: 'Hi' }, 'stop'), chunk({ content: ' there' }), chatUsage, DONE],
+      reply: chatReply({ content: 'Hi there' }, 'whatever'),
     },
   ]),
   ...of('responses', [

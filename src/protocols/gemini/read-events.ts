@@ -1,6 +1,7 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import type { Usage } from '../../model/price.ts'
+import { tryParse } from '../json/bytes.ts'
 import { isMarkedNumber, restoreNumbersIn } from '../json/exact-numbers.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
@@ -32,6 +33,7 @@ class GeminiEventReader implements EventReader {
   #logprobs: TokenLogprob[] = []
   #counts = NO_COUNTS
   #bytesAtFinish = 0
+  #hasBrokenCall = false
   #hasEnded = false
   #events: TurnEvent[] = []
 
@@ -45,18 +47,22 @@ class GeminiEventReader implements EventReader {
     this.#events = []
     const chunk = this.#parse(frame)
     if (chunk === undefined) {
-      if (state.done && this.ending !== undefined) {
-        this.#events.push({ type: 'turn-end', reason: this.ending })
-        this.#hasEnded = true
-      }
+      if (state.done) this.#end()
       return this.#events
     }
     const bytesBefore = state.outputBytes
-    this.#readAnswer(chunk)
+    if (!this.#hasEnded) this.#readAnswer(chunk)
     if (state.outputBytes > bytesBefore) state.contentFrames += 1
     state.calls = this.#callCount
     this.#readCounts(chunk)
     return this.#events
+  }
+
+  #end(): void {
+    const reason = this.ending
+    if (reason === undefined) return
+    this.#hasEnded = true
+    this.#events.push({ type: 'turn-end', reason })
   }
 
   get ending(): FinishReason | undefined {
@@ -144,6 +150,7 @@ class GeminiEventReader implements EventReader {
       this.state.invalid = args === undefined ? 'arguments that cannot be written as JSON' : 'too many calls'
       return
     }
+    this.#hasBrokenCall ||= tryParse(args) === undefined
     // The seal stands in front of its call, where it is found again.
     if (signature !== undefined) this.#seal(signature, 'call')
     this.#isThinking = false
@@ -164,6 +171,8 @@ class GeminiEventReader implements EventReader {
     this.#bytesAtFinish = this.#emittedBytes
     this.state.finished = true
     this.state.finishReason = reason
+    // Broken arguments are judged at the end (`tools/restore-tools.ts`), and while another lane may still answer.
+    if (this.#hasBrokenCall) this.#end()
   }
 
   #readCounts({ usageMetadata }: Fields): void {

@@ -57,7 +57,7 @@ const CLIENT_FIELDS: ReadonlySet<string> = new Set([
   ...['user', 'safety_identifier', 'metadata', 'prompt_cache_key'],
 ])
 
-/** Fields that Millrace adds to requests whatever their clients send, by the names of all wires. */
+/** Fields that Millrace adds to requests, also where their clients do not send them, by the names of all wires. */
 const LEARNABLE_FIELDS: ReadonlySet<string> = new Set([
   ...['stream_options', 'max_tokens', 'max_completion_tokens'],
   // Caches and reasoning that the provider sealed.

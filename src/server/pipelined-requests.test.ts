@@ -110,7 +110,7 @@ describe('the memory of stored responses that are sent', () => {
     const refused = await ask(port, lookUp)
     expectProblem(refused, 'server_is_overloaded', /try again in 1s/)
     expect(refused.headers['retry-after']).toBe('1')
-    // What has been sent whole is free again, and so is what nobody will read.
+    // What has been sent whole is free again, and so is what no client will read.
     readers[0]?.resume()
     await until(async () => (await ask(port, lookUp)).status === 200)
     readers[1]?.destroy()

@@ -11,7 +11,14 @@ import { dataFrame } from './sse/frames.ts'
 export function framesOfWhole(wire: LaneWire, json: Buffer): Buffer | undefined {
   const value = tryParse(markNumbers(json).toString('utf8'))
   const frames = FRAMES[wire](value)
-  return frames === undefined ? undefined : restoreNumbers(Buffer.concat(frames.map(dataFrame)))
+  if (frames === undefined) return undefined
+  try {
+    return restoreNumbers(Buffer.concat(frames.map(dataFrame)))
+  } catch (error) {
+    // JSON.stringify has less depth than JSON.parse, and no answer is so deep.
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 const FRAMES: Readonly<Record<LaneWire, (answer: unknown) => object[] | undefined>> = {

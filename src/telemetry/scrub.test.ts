@@ -104,7 +104,24 @@ describe('text around a key', () => {
     bearer: body(20).map((secret) => ['Bearer ', secret] as const),
     url: body(20).map((secret) => ['postgres://u:', `${secret}@`] as const),
   }
-  const word = fc.string({ unit: fc.constantFrom(...alphabet, '_', '-', '/'), maxLength: 12 })
+  const letters = fc.string({ unit: fc.constantFrom(...alphabet, '_', '-', '/'), maxLength: 12 })
+  // What other keys begin with may take the beginning of this one along.
+  const beginning = fc.constantFrom(
+    'mr_',
+    'mra_',
+    'mr-abcde-abcde-',
+    'sk-',
+    'xai-',
+    'hf_',
+    'key=',
+    'Bearer ',
+    'live',
+    'aZ',
+  )
+  const word = fc.oneof(
+    letters,
+    fc.array(beginning, { maxLength: 5 }).map((pieces) => pieces.join('')),
+  )
 
   it.each(Object.keys(kinds))('%s: none of it is left', (kind) => {
     const seed = Date.now() % 2 ** 31

@@ -11,22 +11,26 @@ const SUSPECT =
 
 /**
  * What secrets look like, and what remains of them. No pattern begins with `\b`: there is no word boundary between `x_` and a key,
- * and the writer of a text chooses what is before a key.
+ * and the writer of a text chooses what is before a key. So each also takes the letters of the other keys: a key whose beginning
+ * it took would be shown without it.
  */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   // Up to the last @ before the path: passwords with an @ of their own are common.
   [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
-  [/(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
   [
-    /(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))(?:\w|%5f)+|(mr(?:_|%5f))(?!(?:wallet|builder|session)(?:_|%5f))(?:\w|%5f){8,}/gi,
+    /(bearer|basic)\s+(?!\[hidden\])(?:[\w.~+/=-]|%5f){6,}(?:(?<=bearer|basic)\s+(?:[\w.~+/=-]|%5f)+)*/gi,
+    `$1 ${HIDDEN}`,
+  ],
+  [
+    /(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))(?:[\w-]|%5f)+|(mr(?:_|%5f))(?!(?:wallet|builder|session)(?:_|%5f))(?:[\w-]|%5f){8,}/gi,
     `$1$2${HIDDEN}`,
   ],
-  [/(mra(?:_|%5f))(?:\w|%5f){8,}/gi, `$1${HIDDEN}`],
+  [/(mra(?:_|%5f))(?:[\w-]|%5f){8,}/gi, `$1${HIDDEN}`],
   // Secrets of webhooks.
   [/(whsec_)[\w+/=-]{8,}/g, `$1${HIDDEN}`],
   // Redemption codes, and codes of sign-up links.
-  [/(mr-)[0-9a-z]{5}(?:-[0-9a-z]{5}){2,4}/gi, `$1${HIDDEN}`],
-  [/(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){5}(?![0-9a-z-])/gi, HIDDEN],
+  [/(mr-)[0-9a-z]{5}(?:-[0-9a-z]{5}){2,4}[\w-]*/gi, `$1${HIDDEN}`],
+  [/(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){5}(?:_[\w-]*|(?![0-9a-z-]))/gi, HIDDEN],
   // After a letter it may be task-list or risk-free, so there a key must be long and have a digit.
   [/(?<![a-z0-9])((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/gi, `$1${HIDDEN}`],
   [/((?:sk|rk|pk)[-_])(?=[\w-]{0,64}\d)[\w-]{16,}/g, `$1${HIDDEN}`],
@@ -42,7 +46,7 @@ const PRIVATE_KEYS = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z
 
 const TOKEN_BEGINS = 'eyJ'
 const TOKEN_PART_MIN = 8
-const TOKEN_LETTERS = /[\w-]*/y
+const TOKEN_LETTERS = /(?:[\w-]|%5f)*/iy
 
 /**
  * Hides JSON Web Tokens: three parts of base64url, of which the last may be empty. No pattern, which would read on to the end of the

@@ -349,20 +349,17 @@ class BlockReader {
 }
 
 /** The counts that are read: a server may send any number of other names. */
-const COUNTS = [
-  ...['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation'],
-  ...['output_tokens', 'output_tokens_details', 'iterations'],
-]
+const INPUT_COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation']
+const OUTPUT_COUNTS = ['output_tokens', 'output_tokens_details', 'iterations']
 
-/** The counts so far: later ones replace earlier ones. Null and absent ones change nothing, and neither does a zero for what was counted. */
+/** The counts so far: later ones replace earlier ones. Null and absent ones change nothing, and neither does an input of nothing but zeros. */
 export function mergeUsage(known: Fields, usage: unknown): Fields {
   if (!isObject(usage)) return known
-  const counts = COUNTS.flatMap((name) =>
-    usage[name] === null || usage[name] === undefined || (usage[name] === 0 && name in known)
-      ? []
-      : [[name, usage[name]]],
-  )
-  return { ...known, ...Object.fromEntries(counts) }
+  const hasInput = INPUT_COUNTS.some((name) => usage[name] !== 0 && usage[name] !== null && usage[name] !== undefined)
+  const merged = { ...known }
+  for (const name of hasInput || !('input_tokens' in known) ? [...INPUT_COUNTS, ...OUTPUT_COUNTS] : OUTPUT_COUNTS)
+    if (usage[name] !== null && usage[name] !== undefined) merged[name] = usage[name]
+  return merged
 }
 
 /** Which capacity, speed and region have served the request. */

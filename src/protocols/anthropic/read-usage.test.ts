@@ -17,6 +17,10 @@ describe('usage', () => {
     expect(read(first, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 })).toMatchObject({
       ...{ uncachedInput: 1000, cachedInput: 500, output: 7 },
     })
+    // A count of the whole input, in which nothing was read from a cache.
+    expect(read(first, { input_tokens: 1500, cache_read_input_tokens: 0, output_tokens: 7 })).toMatchObject({
+      ...{ uncachedInput: 1500, cachedInput: 0 },
+    })
     expect(read({ input_tokens: 0 }, { input_tokens: 9, output_tokens: 0 })).toMatchObject({
       uncachedInput: 9,
       output: 0,

@@ -63,16 +63,16 @@ const NOTHING: Charge = { nano: 0n, flagged: undefined }
 const CACHED = USAGE.prompt_tokens_details.cached_tokens
 const INPUT = USAGE.prompt_tokens - CACHED
 
-const counted = ({ zero }: ChargeFacts): Charge => {
-  const nano = zero ? 0n : priced(INPUT, USAGE.completion_tokens, CACHED)
-  return { nano, flagged: false }
+const counted = ({ zero, column }: ChargeFacts): Charge => {
+  // This provider has counted its input before it said a word.
+  const zeros = column.wire === 'anthropic' ? priced(INPUT, 0, CACHED) : 0n
+  return { nano: zero ? zeros : priced(INPUT, USAGE.completion_tokens, CACHED), flagged: false }
 }
 
 const produced = (facts: ChargeFacts): Charge => {
   const bytes = Buffer.byteLength(WORDS.slice(0, facts.words).join(''))
   // In a stream of this provider each frame is as long as a token; marks and JSON answers are bytes.
   const tokens = facts.isRecovered || facts.column.variant === 'json' ? tokensOf(bytes) : facts.words
-  // This provider has counted its input before it said a word.
   const nano =
     facts.column.wire === 'anthropic' && !facts.isRecovered
       ? priced(INPUT, tokens, CACHED)

@@ -1,3 +1,4 @@
+import { WORDS } from '../../fakes/chat-frames.ts'
 import { RUN_BUDGET } from './charges-page.ts'
 import type { Course, Ending } from './ending.ts'
 import { type Step, WHOLE } from './provider-steps.ts'
@@ -7,6 +8,9 @@ const HEAD = ['head'] as const satisfies readonly Step[]
 const REST: readonly Step[] = ['word', 'word', 'word', 'word', 'stop', 'usage', 'done']
 const first = (words: number): readonly Step[] => ['head', 'role', ...Array<'word'>(words).fill('word')]
 const rest = (words: number): readonly Step[] => REST.slice(words)
+
+/** The finish reason waits for what comes behind it. */
+export const LAST_WORD = { text: WORDS[3] } as const
 
 /** Without a key the turn ends with its client; with one it takes the course that it would have taken with it. */
 const disconnected = (row: string, course: Pick<Course, 'provider' | 'until' | 'words'>): Course => ({
@@ -91,14 +95,14 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     name: 'client gone after the finish reason, before the usage',
     act: 'the client goes at the end',
     countsApart: true,
-    stream: { ...atEnd('usage', 'done'), until: 'last of content' },
+    stream: { ...atEnd('usage', 'done'), until: LAST_WORD },
     collected: atEnd('usage', 'done'),
   },
   {
     name: 'client gone after the finish reason, and the provider too',
     act: 'the client goes at the end',
     countsApart: true,
-    stream: { ...uncounted, until: 'last of content' },
+    stream: { ...uncounted, until: LAST_WORD },
     collected: uncounted,
   },
   {

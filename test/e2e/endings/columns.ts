@@ -37,8 +37,6 @@ export interface Column {
   bodyBytes(body: string): number
   /** Messages of the body, for the bound on its input. */
   readonly messages: number
-  /** What a stream says when its provider has said why it ends, and before its charge is known. */
-  readonly lastOfContent: string
   /** What a client makes of it, and which charge it was told. */
   understand(received: Received): Understood
 }
@@ -48,7 +46,7 @@ export interface Understood {
   readonly charge?: bigint | undefined
 }
 
-type Endpoint = Pick<Column, 'path' | 'stores' | 'messages' | 'inputBytes' | 'bodyBytes' | 'lastOfContent'>
+type Endpoint = Pick<Column, 'path' | 'stores' | 'messages' | 'inputBytes' | 'bodyBytes'>
 type Client = Omit<Column, 'name' | 'wire' | 'variant'>
 
 const messagesOf = (content: string) => [{ role: 'user', content }]
@@ -59,7 +57,6 @@ const CHAT: Endpoint = {
   messages: 1,
   inputBytes: (words) => Buffer.byteLength(JSON.stringify(messagesOf(words))),
   bodyBytes: (body) => Buffer.byteLength(body),
-  lastOfContent: '"stop"',
 }
 
 const RESPONSES: Endpoint = {
@@ -68,7 +65,6 @@ const RESPONSES: Endpoint = {
   messages: 1,
   inputBytes: (words) => Buffer.byteLength(JSON.stringify(words)),
   bodyBytes: (body) => Buffer.byteLength(body),
-  lastOfContent: 'response.output_item.done',
 }
 
 /** The model reads one message more: what it is asked for. */
@@ -78,7 +74,6 @@ const COMPACT: Endpoint = {
   messages: 2,
   inputBytes: (words) => RESPONSES.inputBytes(words) + SUMMARY_REQUEST_BYTES,
   bodyBytes: (body) => Buffer.byteLength(body) + SUMMARY_REQUEST_BYTES,
-  lastOfContent: 'there is none before its end',
 }
 
 const TRIGGER = { type: 'compaction_trigger' }

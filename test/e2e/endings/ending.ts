@@ -60,8 +60,8 @@ export type StoredAs = 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'ab
 export interface Course extends Expected {
   /** What the provider does, one list for each lane. */
   readonly provider: readonly (readonly Step[])[]
-  /** What the client has got when the act begins: the head of its answer, some text in it, or all of its content. */
-  readonly until?: 'head' | 'last of content' | { readonly text: string }
+  /** What the client has got when the act begins: the head of its answer, or some text in it. */
+  readonly until?: 'head' | { readonly text: string }
 }
 
 export type UpstreamName = 'patient' | 'deaf' | 'brief-first-byte' | 'brief-idle' | 'brief-no-progress' | 'brief-total'

@@ -68,14 +68,11 @@ export const sendAs = ({ server, column, played }: StageContext, who: Participan
     headers: played.ending.headers,
   })
 
-export function hasCome(
-  { received }: RequestInput,
-  { column, played }: Pick<StageContext, 'column' | 'played'>,
-): boolean {
+export function hasCome({ received }: RequestInput, { played }: Pick<StageContext, 'played'>): boolean {
   const { until: awaited } = played.course
   if (awaited === undefined) return true
   if (awaited === 'head') return received.status !== 0
-  return received.text.includes(awaited === 'last of content' ? column.lastOfContent : awaited.text)
+  return received.text.includes(awaited.text)
 }
 
 export const closedReceipts = ({ account }: Participant): Promise<ReceiptsTable[]> =>

@@ -1,3 +1,4 @@
+import { LAST_WORD } from './client-endings.ts'
 import type { Course, Ending, Expected } from './ending.ts'
 import { broken, refused, whole } from './provider-endings.ts'
 import { type Step, WHOLE } from './provider-steps.ts'
@@ -74,7 +75,7 @@ export const CUT_ENDINGS: readonly Ending[] = [
     name: 'cut by the stop after the finish reason, before the usage',
     act: 'the server cuts',
     countsApart: true,
-    stream: { ...cut(ROWS.drainedLater, 'server_draining', 4), provider: [AT_END], until: 'last of content' },
+    stream: { ...cut(ROWS.drainedLater, 'server_draining', 4), provider: [AT_END], until: LAST_WORD },
     collected: { row: ROWS.drainedEarly, ...refused('server_draining'), provider: [AT_END] },
   },
   {

@@ -166,7 +166,9 @@ describe.each(FAR_MODELS)('a running response over %s', (model) => {
     })
     const { json: ended } = await get(server, account, `/responses/${json.id}`)
     expect(ended.output[0].content[0].text).toBe('Good morning')
-    expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
+    // The answer is stored before its charge.
+    const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+    expect(receipt).toMatchObject({ outcome: 'completed' })
     // Nothing is left to be cancelled.
     expect((await cancel(server, account, json.id)).json.status).toBe('completed')
     description(HELLO)

@@ -171,7 +171,7 @@ class GeminiEventReader implements EventReader {
     this.#bytesAtFinish = this.#emittedBytes
     this.state.finished = true
     this.state.finishReason = reason
-    // Broken arguments are judged at the end (`tools/restore-tools.ts`), and while another lane may still answer.
+    // Broken arguments are judged at the end (`protocols/tools/restore-tools.ts`), and while another lane may still answer.
     if (this.#hasBrokenCall) this.#end()
   }
 

@@ -157,7 +157,6 @@ const parts = (...all: Fields[]): Fields => ({ candidates: [{ content: { role: '
 const finish = { candidates: [{ content: { role: 'model', parts: [] }, finishReason: 'STOP', index: 0 }] }
 const GEMINI: readonly Omit<ScriptedAnswer, 'wire'>[] = [
   { id: 'gemini-nameless-call', stream: [parts({ functionCall: { args: { q: 1 } } }), finish] },
-  { id: 'gemini-words-behind-the-end', stream: [parts({ text: 'Hi' }), finish, parts({ text: ' there' })] },
   { id: 'gemini-arguments-as-text', stream: [parts({ functionCall: { name: 'look', args: '{"q":' } }), finish] },
 ]
 
@@ -197,5 +196,6 @@ export const VALID_ANSWERS: readonly ScriptedAnswer[] = [
   ]),
   ...of('gemini', [
     { id: 'gemini-valid', stream: [parts({ functionCall: { name: 'look', args: { q: 1 } } }), finish] },
+    { id: 'gemini-words-behind-the-finish', stream: [parts({ text: 'Hi' }), finish, parts({ text: ' there' })] },
   ]),
 ]

@@ -18,6 +18,7 @@ import {
 } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
 import { hasFinish, ToolCallRepair } from './repair-chunk.ts'
+import { DetailsReader, ExtraReader, type SignedParts, writeSignedParts } from './signed-parts.ts'
 import { UsageReader } from './usage.ts'
 
 export const createEventReader = (options: ReaderOptions<ChatDialect>): EventReader => new ChatEventReader(options)
@@ -40,6 +41,9 @@ class ChatEventReader implements EventReader {
   #logprobs: TokenLogprob[] = []
   /** The reasoning since the last other content, where the server wants it back. */
   #reasoning = ''
+  /** What the server has signed; undefined until there is something of the kind. */
+  #details: DetailsReader | undefined
+  #extras: ExtraReader | undefined
   #isPlainText = false
   #hasContent = false
   /** The finish reason in the server's words; undefined until there is one. */
@@ -147,6 +151,10 @@ class ChatEventReader implements EventReader {
   #readDelta(delta: Fields, fragments: readonly Fields[] | undefined, logprobs: unknown): void {
     const textBytes = textBytesOf(delta)
     this.#emittedBytes += textBytes
+    if (Array.isArray(delta.reasoning_details)) {
+      this.#details ??= new DetailsReader()
+      this.#details.add(delta.reasoning_details)
+    }
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
       if (this.#options.dialect.requiresReasoning) this.#reasoning += reasoning
@@ -154,7 +162,7 @@ class ChatEventReader implements EventReader {
     }
     if (isObject(logprobs)) for (const token of readLogprobs(logprobs.content)) this.#logprobs.push(token)
     if (isText(delta.content)) {
-      if (this.#reasoning !== '') this.#sealReasoning()
+      this.#sealReasoning()
       const tokens = this.#logprobs
       this.#logprobs = []
       this.#isPlainText =
@@ -165,20 +173,30 @@ class ChatEventReader implements EventReader {
       })
     }
     if (isText(delta.refusal)) {
-      if (this.#reasoning !== '') this.#sealReasoning()
+      this.#sealReasoning()
       this.#events.push({ type: 'refusal-delta', text: delta.refusal })
     }
     if (fragments !== undefined) for (const fragment of fragments) this.#readFragment(fragment)
   }
 
-  /** A client that keeps only sealed reasoning must be able to return the reasoning that a server wants back. */
+  /** A client that keeps only sealed reasoning must be able to return what a server wants back. */
   #sealReasoning(): void {
-    const opaque = { wire: 'chat', origin: this.#options.origin, data: this.#reasoning } as const
-    this.#events.push({ type: 'reasoning-seal', opaque })
+    if (this.#reasoning !== '') this.#seal(this.#reasoning)
     this.#reasoning = ''
+    const details = this.#details?.take()
+    if (details !== undefined) this.#sealParts({ details })
   }
 
-  #readFragment({ index, custom, function: called }: Fields): void {
+  #sealParts(parts: SignedParts): void {
+    this.#seal(writeSignedParts(parts))
+  }
+
+  #seal(data: string): void {
+    this.#events.push({ type: 'reasoning-seal', opaque: { wire: 'chat', origin: this.#options.origin, data } })
+  }
+
+  #readFragment(fragment: Fields): void {
+    const { index, custom, function: called } = fragment
     const isCustom = isObject(custom)
     const { name, input, arguments: args }: Fields = isCustom ? custom : isObject(called) ? called : {}
     const call = this.#calls.get(index as number) ?? this.#calls.size
@@ -186,8 +204,13 @@ class ChatEventReader implements EventReader {
       if (!isText(name)) return
       if (call === CALLS_MAX) this.state.invalid = 'too many calls'
       if (this.state.invalid !== undefined) return
-      if (this.#reasoning !== '') this.#sealReasoning()
+      this.#sealReasoning()
       this.#calls.set(index as number, call)
+      if (fragment.extra_content !== undefined) {
+        this.#extras ??= new ExtraReader()
+        const extra = this.#extras.read(fragment)
+        if (extra !== undefined) this.#sealParts({ extra })
+      }
       const callId = this.#options.mint.callId()
       const tool = isCustom ? 'custom' : 'function'
       this.#events.push({ type: 'tool-call-start', call, callId, name, namespace: undefined, tool })
@@ -231,7 +254,7 @@ class ChatEventReader implements EventReader {
       return
     }
     this.state.finished = true
-    if (this.#reasoning !== '') this.#sealReasoning()
+    this.#sealReasoning()
     for (let call = 0; call < this.#calls.size; call++) this.#events.push({ type: 'tool-call-end', call })
     this.#events.push({ type: 'turn-end', reason: this.#endReason() })
   }

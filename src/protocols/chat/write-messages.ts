@@ -23,6 +23,7 @@ import {
 } from '../shared/texts.ts'
 import { type PairedResults, pairResults, type ToolNames } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
+import { readSignedParts, type SignedParts, withCallIds } from './signed-parts.ts'
 
 interface AssistantTurn {
   readonly texts: string[]
@@ -30,6 +31,9 @@ interface AssistantTurn {
   readonly reasoning: string[]
   /** A call that was sent twice is one. */
   readonly calls: Map<string, CallItem>
+  /** What was signed of the calls, and of the message. */
+  readonly extras: Map<string, Fields>
+  readonly details: Fields[]
   name: string | undefined
 }
 
@@ -53,6 +57,9 @@ class MessageWriter {
   readonly #results: PairedResults
   /** Reasoning that waits for the text or call that it led to. */
   #reasoning: string[] = []
+  /** What was signed of the call that comes next, and of the message. */
+  #extra: Fields | undefined
+  readonly #details: Fields[] = []
   /** The text and calls of an assistant until another role follows. */
   #assistant: AssistantTurn | undefined
 
@@ -78,14 +85,17 @@ class MessageWriter {
         else this.#writeMessage(item)
         break
       case 'reasoning': {
+        const { text, summary, opaque } = item
+        const signed = opaque && readSignedParts(opaque)
+        if (signed !== undefined && opaque?.origin === this.#lane.origin) this.#addSigned(signed)
         if (!this.#dialect.requiresReasoning) break
         // Sealed reasoning of a chat lane is the reasoning as it was; else the client has its text or summary.
-        const { text, summary, opaque } = item
-        this.#reasoning.push(opaqueForLane(opaque, this.#lane) ?? (text === '' ? summary.join(BREAK) : text))
+        const sealed = signed === undefined ? opaqueForLane(opaque, this.#lane) : undefined
+        this.#reasoning.push(sealed ?? (text === '' ? summary.join(BREAK) : text))
         break
       }
       case 'tool-call':
-        this.#openAssistant().calls.set(item.callId, item)
+        this.#addCall(item)
         break
       case 'tool-result':
         // Its message is written with its call's; here it only ends the assistant's turn.
@@ -97,10 +107,27 @@ class MessageWriter {
   }
 
   #openAssistant(): AssistantTurn {
-    this.#assistant ??= { texts: [], refusals: [], reasoning: [], calls: new Map(), name: undefined }
+    this.#assistant ??= {
+      ...{ texts: [], refusals: [], reasoning: [], details: [], name: undefined },
+      ...{ calls: new Map(), extras: new Map() },
+    }
     for (const text of this.#reasoning) this.#assistant.reasoning.push(text)
     this.#reasoning = []
+    for (const detail of this.#details.splice(0)) this.#assistant.details.push(detail)
     return this.#assistant
+  }
+
+  /** Details may stand behind the text that they belong to. */
+  #addSigned({ extra, details = [] }: SignedParts): void {
+    this.#extra = extra ?? this.#extra
+    for (const detail of details) (this.#assistant?.details ?? this.#details).push(detail)
+  }
+
+  #addCall(item: CallItem): void {
+    const assistant = this.#openAssistant()
+    assistant.calls.set(item.callId, item)
+    if (this.#extra !== undefined) assistant.extras.set(item.callId, this.#extra)
+    this.#extra = undefined
   }
 
   #addText({ content, name }: MessageItem): void {
@@ -116,6 +143,8 @@ class MessageWriter {
   #writeMessage({ role, content, name }: MessageItem): void {
     if (this.#assistant) this.#endAssistant(this.#assistant)
     this.#reasoning = []
+    this.#extra = undefined
+    this.#details.length = 0
     const isNamed = name !== undefined && this.#takesNames()
     const message: Fields = { role }
     if (role === 'user') message.content = this.#writeContent(content)
@@ -162,7 +191,7 @@ class MessageWriter {
   }
 
   /** Writes the text and calls of the assistant, and behind them the results of its calls. */
-  #endAssistant({ calls, texts, refusals, name, reasoning: thoughts }: AssistantTurn): void {
+  #endAssistant({ calls, texts, refusals, name, reasoning: thoughts, extras, details }: AssistantTurn): void {
     this.#assistant = undefined
     const text = joinTexts(texts)
     const reasoning = joinTexts(thoughts)
@@ -171,19 +200,23 @@ class MessageWriter {
     if (refusals.length > 0) message.refusal = refusals.join(BREAK)
     if (name !== undefined && this.#takesNames()) message.name = name
     if (reasoning !== '') message.reasoning_content = reasoning
-    if (calls.size > 0) message.tool_calls = [...calls.values()].map((call) => this.#writeCall(call))
+    if (calls.size > 0)
+      message.tool_calls = [...calls.values()].map((call) => this.#writeCall(call, extras.get(call.callId)))
+    const callIds = [...calls.keys()].map((callId) => callIdFor(callId, this.#dialect))
+    if (details.length > 0) message.reasoning_details = withCallIds(details, callIds)
     this.messages.push(message)
     const others = [...calls.values()].flatMap((call) => this.#writeResult(call))
     if (others.length > 0) this.messages.push({ role: 'user', content: others })
   }
 
-  #writeCall(call: CallItem): Fields {
+  #writeCall(call: CallItem, extra: Fields | undefined): Fields {
     const { tool, text } = call
     const name = this.#names.upstreamName(call)
     const id = callIdFor(call.callId, this.#dialect)
-    if (tool === 'function') return { id, type: 'function', function: { name, arguments: text } }
-    if (this.#dialect.customTools) return { id, type: 'custom', custom: { name, input: text } }
-    return { id, type: 'function', function: { name, arguments: JSON.stringify({ input: text }) } }
+    const signed = extra === undefined ? {} : { extra_content: extra }
+    if (tool === 'function') return { id, type: 'function', function: { name, arguments: text }, ...signed }
+    if (this.#dialect.customTools) return { id, type: 'custom', custom: { name, input: text }, ...signed }
+    return { id, type: 'function', function: { name, arguments: JSON.stringify({ input: text }) }, ...signed }
   }
 
   /** Writes a tool message, which is text. Gives the other parts of the result, for a user message behind all results. */

@@ -5,7 +5,7 @@ import { respond } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { LOOK_UP, PATCH, PING } from '../responses/tools.ts'
 import { type Delivery, type Item, respondIn, resultsOf, shortly } from './loops.ts'
-import { type ReasoningModel, useReasoningServer } from './reasoning-server.ts'
+import { type ReasoningModel, SIGNED, useReasoningServer } from './reasoning-server.ts'
 
 const INCLUDE = ['reasoning.encrypted_content']
 const DELIVERIES: readonly Delivery[] = ['stream', 'json']
@@ -201,6 +201,50 @@ describe('reasoning of a Chat lane', () => {
       ])
     },
   )
+})
+
+describe('what a Chat lane has signed', () => {
+  const setup = useReasoningServer()
+
+  it.each(Object.keys(WAYS).flatMap((variant) => DELIVERIES.map((delivery) => [variant, delivery] as const)))(
+    'returns as it was, %s, with answers as %s',
+    async (variant, delivery) => {
+      const account = await openAccount(setup().server)
+      const { sends, carries, again } = WAYS[variant]!
+      const receivedRequest = { model: 'signing', delivery, tools: [LOOK_UP], ...sends }
+      const question = { role: 'user', content: 'Use look_up now.' }
+      const one = await respondIn(setup(), account, { ...receivedRequest, input: [question] })
+      const results = resultsOf(one.output, 'found')
+      const two = await respondIn(setup(), account, {
+        ...receivedRequest,
+        ...(carries === 'everything'
+          ? { input: [question, ...one.output.map(again), ...results] }
+          : { previous_response_id: one.id, input: results }),
+      })
+      expect(JSON.stringify(two.output)).toContain('found')
+      const [, asked] = setup().parsedOutput('signing') as [unknown, { tool_calls: readonly { id: string }[] }]
+      const [thought, sealed] = SIGNED.details
+      expect(asked).toMatchObject({
+        role: 'assistant',
+        reasoning_details: [thought, { ...sealed, id: asked.tool_calls[0]!.id }],
+        tool_calls: [{ function: { name: 'look_up' }, extra_content: SIGNED.extra }],
+      })
+      expect(setup().timesCalled('signing')).toBe(2)
+    },
+  )
+
+  it.each(['deep', 'sealing', 'elsewhere'] as const)('is not shown to %s', async (next) => {
+    const account = await openAccount(setup().server)
+    const receivedRequest = { delivery: 'json', tools: [LOOK_UP], store: false, include: INCLUDE } as const
+    const question = { role: 'user', content: 'Use look_up now.' }
+    const one = await respondIn(setup(), account, { ...receivedRequest, model: 'signing', input: [question] })
+    const input = [question, ...one.output, ...resultsOf(one.output, 'found')]
+    await respondIn(setup(), account, { ...receivedRequest, model: next, input })
+    const provider = next === 'deep' ? 'deep' : next === 'sealing' ? 'first' : 'second'
+    const sent = JSON.stringify(setup().parsedOutput(provider))
+    expect(sent).toContain('found')
+    expect(sent).not.toMatch(/signed-|sealed-thought|extra_content/)
+  })
 })
 
 describe('a provider that rejects its own seals', () => {

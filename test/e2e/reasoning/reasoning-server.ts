@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { chatAnswer } from '../../fakes/chat-answers.ts'
+import { chunk } from '../../fakes/chat-frames.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { responsesAnswer } from '../../fakes/responses-answers.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
 
-/** Two providers that seal their reasoning, and one that wants to see its own in words. All of them are strict about it. */
-export type ProviderName = 'first' | 'second' | 'deep'
+/** Two providers that seal their reasoning, one that wants to see its own in words, and one of Chat that signs it and its calls. */
+export type ProviderName = 'first' | 'second' | 'deep' | 'signing'
 
 export interface ReasoningServer {
   readonly server: TestServer
@@ -34,6 +35,7 @@ const MODELS = {
   /** Its server seals and knows nothing but functions. */
   functions: [['first-functions', 'mind']],
   deep: [['deep', 'mind']],
+  signing: [['signing', 'mind']],
   moving: [
     ['first', 'mind'],
     ['second', 'mind'],
@@ -54,6 +56,46 @@ const refusingInside: Script = async (providerAnswer) => {
   await providerAnswer.head()
   if (providerAnswer.delivery === 'stream') await providerAnswer.frames({ type: 'error', ...error, param: null })
   else await providerAnswer.bytes(JSON.stringify({ error }))
+  await providerAnswer.end()
+}
+
+/** As OpenRouter signs reasoning in pieces, and Gemini's Chat endpoint a call. */
+export const SIGNED = {
+  details: [
+    {
+      type: 'reasoning.text',
+      text: 'Let me think.',
+      signature: 'signed-thought',
+      format: 'anthropic-claude-v1',
+      index: 0,
+    },
+    { type: 'reasoning.encrypted', data: 'sealed-thought', format: 'google-gemini-v1', index: 1 },
+  ],
+  extra: { google: { thought_signature: 'signed-call' } },
+}
+
+const signing: Script = async (providerAnswer) => {
+  const messages = providerAnswer.receivedRequest.messages as readonly { readonly role: string }[]
+  const send = (delta: object, finish?: string) =>
+    providerAnswer.frames(chunk('mind', { delta, ...(finish === undefined ? {} : { finish }) }))
+  await providerAnswer.head()
+  if (messages.some(({ role }) => role === 'tool')) await send({ content: 'It says: found' }, 'stop')
+  else {
+    const [{ signature, ...thought }, sealed] = SIGNED.details as [Record<string, unknown>, object]
+    const { type, format, index } = thought
+    const id = 'theirs_1'
+    const called = { index: 0, id, type: 'function', function: { name: 'look_up', arguments: '{}' } }
+    await send({ reasoning_details: [{ ...thought, text: 'Let me ' }] })
+    await send({ reasoning_details: [{ type, format, index, text: 'think.' }] })
+    await send({
+      reasoning_details: [
+        { type, format, index, signature },
+        { ...sealed, id },
+      ],
+    })
+    await send({ tool_calls: [{ ...called, extra_content: SIGNED.extra }] }, 'tool_calls')
+  }
+  await providerAnswer.frames('[DONE]')
   await providerAnswer.end()
 }
 
@@ -92,6 +134,7 @@ function configOf(providers: Readonly<Record<ProviderName, Provider>>): string {
     upstream('first-functions', 'wire: responses, dialect: xai', 'first'),
     upstream('second', 'wire: responses, dialect: openai', 'second'),
     upstream('deep', 'wire: chat, dialect: deepseek', 'deep'),
+    upstream('signing', 'wire: chat, dialect: openrouter', 'signing'),
     'models:\n',
     ...Object.entries(MODELS).map(([id, lanes]) => modelText(id, lanes)),
   ].join('')
@@ -110,6 +153,7 @@ export function useReasoningServer(): () => ReasoningServer {
       first: await startProvider((seals) => responsesAnswer('everything', { name: 'first', seals })),
       second: await startProvider((seals) => responsesAnswer('everything', { name: 'second', seals })),
       deep: await startProvider(() => chatAnswer({ wantsReasoningBack: true })),
+      signing: await startProvider(() => signing),
     }
     providers = opened
     setup = {

@@ -11,6 +11,11 @@ const texts = new Map<string, string>()
 /** The text for PostgreSQL by the one for SQLite. Both have the same parameters. */
 export const POSTGRES_BODIES: ReadonlyMap<string, string> = texts
 
+const textsOfMany = new Map<string, string>()
+
+/** By the one for SQLite, the text for PostgreSQL that takes many rows at once: each parameter is a list. */
+export const POSTGRES_MANY: ReadonlyMap<string, string> = textsOfMany
+
 const spelled = ({ sqlite, postgres }: { readonly sqlite: string; readonly postgres: string }): string => {
   texts.set(sqlite, postgres)
   return sqlite
@@ -67,6 +72,22 @@ export const ADD_ITEM = spelled({
       RETURNING day, item)
     INSERT INTO bodies (day, kind, id, sealed) SELECT day, 'items', item, ?8 FROM head`,
 })
+
+textsOfMany.set(
+  ADD_ITEM,
+  `WITH given AS (
+      SELECT DISTINCT ON (owner, digest) * FROM unnest(?1::bigint[], ?2::text[], ?3::text[], ?4::text[], ?5::text[],
+        ?6::bigint[], ?7::bigint[], ?8::bytea[]) WITH ORDINALITY
+        AS each (owner, response, digest, id, encoding, raw_bytes, bytes, sealed, place) ORDER BY owner, digest, place),
+    head AS (
+      INSERT INTO items (account, digest, id, encoding, raw_bytes, bytes, day)
+      SELECT given.owner, given.digest, given.id, given.encoding, given.raw_bytes, given.bytes, body_day(expires_at)
+        FROM given JOIN responses ON account = given.owner AND responses.id = given.response ORDER BY given.place
+        ON CONFLICT (account, digest) DO NOTHING
+      RETURNING day, item, account, digest)
+    INSERT INTO bodies (day, kind, id, sealed) SELECT day, 'items', item, given.sealed
+      FROM head JOIN given ON given.owner = head.account AND given.digest = head.digest`,
+)
 
 const ITEM = 'i.item AS item, i.digest AS digest, i.encoding AS encoding, i.raw_bytes AS raw_bytes'
 const LISTED_ITEMS = 'FROM json_each(?) list CROSS JOIN items i ON i.item = CAST(list.value AS BIGINT)'

@@ -1,5 +1,5 @@
 import { pause } from '../../lib/async.ts'
-import { POSTGRES_BODIES } from '../content/bodies.ts'
+import { POSTGRES_BODIES, POSTGRES_MANY } from '../content/bodies.ts'
 import {
   type AtomicStatement,
   SqlFailure,
@@ -81,6 +81,7 @@ async function run(
   if (rows.length === 0) return 0
   const bound = rows.map((row) => row.map(bindable))
   const wanted = expectChanges === undefined ? undefined : expectChanges * rows.length
+  const many = POSTGRES_MANY.get(sql)
   let changed = 0
   if (several !== undefined && rows.length > 1 && isOfOneType(bound)) {
     const width = Math.max(1, Math.floor(PARAMETERS_MAX / bound[0]!.length))
@@ -88,6 +89,11 @@ async function run(
       const some = bound.slice(at, at + width)
       const text = several.sql.replace(several.each, () => some.map(() => several.each).join(', '))
       changed += (await ask(transaction, translate(text, some.flat()), some.flat(), place)).rowCount ?? 0
+    }
+  } else if (many !== undefined && rows.length > 1) {
+    for (const some of slicesOf(bound)) {
+      const lists = bound[0]!.map((_, column) => some.map((row) => row[column]!))
+      changed += (await ask(transaction, translate(many, []), lists, place)).rowCount ?? 0
     }
   } else {
     for (const row of bound) changed += (await ask(transaction, translate(sql, row), row, place)).rowCount ?? 0
@@ -101,11 +107,34 @@ async function run(
 /** PostgreSQL counts parameters in 16 bits. */
 const PARAMETERS_MAX = 10_000
 
+/** Lists are written as text, bytes twice as long. */
+const SLICE_BYTES_MAX = 1024 * 1024
+const SLICE_ROWS_MAX = 1000
+
+function* slicesOf(rows: readonly (readonly SqlValue[])[]): Iterable<readonly (readonly SqlValue[])[]> {
+  let slice: (readonly SqlValue[])[] = []
+  let bytes = 0
+  for (const row of rows) {
+    slice.push(row)
+    for (const value of row) bytes += value instanceof Uint8Array ? value.length : 0
+    if (bytes < SLICE_BYTES_MAX && slice.length < SLICE_ROWS_MAX) continue
+    yield slice
+    slice = []
+    bytes = 0
+  }
+  if (slice.length > 0) yield slice
+}
+
 /** Rows of one VALUES list share their types; a null among numbers has none. */
 const isOfOneType = (rows: readonly (readonly SqlValue[])[]): boolean =>
   rows.every((row) => row.every((value) => value !== null))
 
-async function ask(db: PostgresPool, text: string, values: readonly SqlValue[], place?: number): Promise<Answer> {
+async function ask(
+  db: PostgresPool,
+  text: string,
+  values: readonly (SqlValue | SqlValue[])[],
+  place?: number,
+): Promise<Answer> {
   try {
     return await db.query(text, values)
   } catch (error) {

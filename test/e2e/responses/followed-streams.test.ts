@@ -3,7 +3,6 @@ import { emitsAnswer, emitsInTwo } from '../../fakes/emit-items.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { answerOf, get, send } from '../../support/send-chat.ts'
 import { beginReading, respond, sendResponse } from '../../support/send-responses.ts'
-import { onPostgres } from '../../support/server-on-postgres.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { createPause, FAR_MODELS, HELLO, useResponsesServer } from './responses-server.ts'
@@ -74,8 +73,7 @@ describe.each(FAR_MODELS)('a running response over %s', (model) => {
     expect(await account.receipts()).toMatchObject([{ outcome: 'completed' }])
   })
 
-  // PostgreSQL gets its items one by one: on a busy machine they take longer than an answer may wait for them.
-  if (model === 'over-native' && !onPostgres)
+  if (model === 'over-native')
     it('is charged in the background where its request has as many items as are stored', async () => {
       const { server, description } = setup()
       const account = await openAccount(server)

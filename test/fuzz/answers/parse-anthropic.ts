@@ -75,6 +75,8 @@ function parseBlock(message: Message, type: string, { index, content_block, delt
       words: '',
       isOver: false,
     })
+    if (block.type === 'text') message.text += textOf(block.text)
+    if (block.type === 'thinking') message.reasoning += textOf(block.thinking)
     return
   }
   const { type: kind, ...emitted } = fieldsOf(delta)

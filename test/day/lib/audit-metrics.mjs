@@ -23,6 +23,7 @@ export function auditMetrics({ lives, notes, rows, restAt }, report) {
     if (last === undefined) continue
     const isExact = last.from > restAt
     figures[isExact ? 'exact' : 'bounded'] += 1
+    const lost = isExact ? countLost(last.series, own.get(life)) : 0
     const models = new Set(own.get(life).map(({ model }) => model))
     for (const [name] of last.series) if (CHARGED.test(name)) models.add(CHARGED.exec(name)[1])
     for (const model of models) {
@@ -32,26 +33,49 @@ export function auditMetrics({ lives, notes, rows, restAt }, report) {
           .get(life)
           .reduce((sum, each) => (each.model === model && each.closed_at <= at ? sum + each.charge_nano : sum), 0n)
       const [least, most] = isExact
-        ? [sumUntil(Number.POSITIVE_INFINITY), sumUntil(Number.POSITIVE_INFINITY)]
+        ? [
+            sumUntil(Number.POSITIVE_INFINITY) - mostOfLost(own.get(life), model, lost),
+            sumUntil(Number.POSITIVE_INFINITY),
+          ]
         : [sumUntil(last.from - LATE_MS), sumUntil(last.to + LATE_MS)]
       figures.counted += counted
       figures.unknown += most - least
       if (counted < least || counted > most)
         report('metrics', `life ${life.number}`, `${model}: ${counted} counted, by the receipts ${least} to ${most}`)
     }
-    if (isExact) auditTurns(life, last.series, own.get(life), report)
+    if (isExact) auditTurns(life, { series: last.series, receipts: own.get(life), lost }, report)
   }
   return figures
 }
 
-function auditTurns(life, series, receipts, report) {
+function auditTurns(life, { series, receipts, lost }, report) {
   for (const outcome of new Set(receipts.map((receipt) => receipt.outcome))) {
-    let counted = 0
-    for (const [name, value] of series)
-      if (name.startsWith('millrace_turns_total{') && name.includes(`outcome="${outcome}"`)) counted += value
+    if (outcome === UNAVAILABLE) continue
+    const counted = countTurns(series, outcome)
     const own = receipts.filter((receipt) => receipt.outcome === outcome).length
-    if (counted !== own) report('metrics', `life ${life.number}`, `${counted} turns ${outcome}, by the receipts ${own}`)
+    if (counted > own || counted < own - lost)
+      report('metrics', `life ${life.number}`, `${counted} turns ${outcome}, by the receipts ${own}, ${lost} lost`)
   }
+}
+
+const UNAVAILABLE = 'ledger_unavailable'
+
+function countTurns(series, outcome) {
+  let counted = 0
+  for (const [name, value] of series)
+    if (name.startsWith('millrace_turns_total{') && name.includes(`outcome="${outcome}"`)) counted += value
+  return counted
+}
+
+/** Turns whose end a life could not record, and which were recorded later: from the journal of ends, or by recovery. */
+const countLost = (series, receipts) =>
+  Math.max(0, countTurns(series, UNAVAILABLE) - receipts.filter(({ outcome }) => outcome === UNAVAILABLE).length)
+
+/** The most that so many turns of a model may have been charged. */
+function mostOfLost(receipts, model, lost) {
+  const charges = receipts.filter((each) => each.model === model).map(({ charge_nano: nano }) => nano)
+  const dearest = charges.sort((one, other) => Number(other - one)).slice(0, lost)
+  return dearest.reduce((sum, nano) => sum + nano, 0n)
 }
 
 /**

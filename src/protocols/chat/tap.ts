@@ -193,27 +193,28 @@ export class ChatTap implements StreamAdapter {
     return { bytes: this.#writeEnd(), isContent: false }
   }
 
+  /** Once: writing a finish reason changes its chunk. */
   #writeEnd(): Buffer {
-    this.#end ??= Buffer.concat([...this.#endFrames()])
-    return this.#end
-  }
-
-  *#endFrames(): Iterable<Buffer> {
+    if (this.#end !== undefined) return this.#end
     const written = new Set<unknown>()
+    const frames: Buffer[] = []
     for (const held of this.#held) {
       let isRepaired = held.isRepaired
       for (const choice of choicesOf(held).filter(hasFinish)) {
         isRepaired = this.#repair.writeFinish(choice) || isRepaired
         written.add(choice.index)
       }
-      yield this.#encoded({ ...held, isRepaired })
+      frames.push(this.#encoded({ ...held, isRepaired }))
     }
     const choices = this.#repair.writeEnds(written)
-    if (choices.length === 0) return
-    const { id, created, systemFingerprint } = this.#head!
-    const fingerprint = systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }
-    const model = this.#options.publicModel
-    yield dataFrame({ id, object: 'chat.completion.chunk', created, model, ...fingerprint, choices })
+    if (choices.length > 0) {
+      const { id, created, systemFingerprint } = this.#head!
+      const fingerprint = systemFingerprint === undefined ? {} : { system_fingerprint: systemFingerprint }
+      const model = this.#options.publicModel
+      frames.push(dataFrame({ id, object: 'chat.completion.chunk', created, model, ...fingerprint, choices }))
+    }
+    this.#end = Buffer.concat(frames)
+    return this.#end
   }
 
   #encoded(received: ReceivedChunk): Buffer {

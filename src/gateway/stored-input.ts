@@ -51,10 +51,12 @@ export async function expandInput(
   }
   const references: InputReference[] = []
   for (const [index, element] of Array.isArray(input) ? input.entries() : []) {
-    if (!isObject(element) || !isReference(element)) continue
+    if (!isObject(element)) continue
     const { id } = element
+    if (isUnsealed(element)) references.push({ index, id: element.id as string, isOptional: true })
+    if (!isReference(element)) continue
     if (typeof id !== 'string') return refused(wrongType(`input[${index}].id`, id, 'a string'))
-    references.push({ index, id })
+    references.push({ index, id, isOptional: false })
   }
   if (previous === undefined && references.length === 0) {
     return { kind: 'expanded', body, ownInput: ownInputLater(body), previous, previousItems: 0 }
@@ -76,7 +78,13 @@ interface InputReference {
   /** Its place in the input. */
   readonly index: number
   readonly id: string
+  /** The item itself is there too. */
+  readonly isOptional: boolean
 }
+
+/** Reasoning as an answer shows it without its seal. What is stored of it has the seal, which its provider wants back. */
+const isUnsealed = ({ type, id, encrypted_content: seal }: Fields): boolean =>
+  type === 'reasoning' && typeof id === 'string' && id !== '' && (seal === undefined || seal === null)
 
 /** The type may be left out; a message, whose type may be left out too, has a role. */
 function isReference(element: Fields): boolean {
@@ -158,9 +166,10 @@ async function resolve(
   const ids = references.map(({ id }) => id)
   const found = await responses.items(scope, ids, bounds.bytesMax)
   if (found.kind === 'too-large') return expandedTooLarge(bounds.bytesMax)
-  for (const { id, index } of references) {
+  for (const { id, index, isOptional } of references) {
     const item = found.items.get(id)
     if (item === undefined) {
+      if (isOptional) continue
       const message = `There is no stored item '${shown(id)}' of this account. ${retentionOf(services)} Send the item itself instead of a reference.`
       return problem('item_not_found', message, { param: `input[${index}]` })
     }

@@ -20,7 +20,8 @@ export interface ChatRequest extends AnyRequest {
 }
 
 /** A message of a developer, with a name, with a call or its result, or of an assistant. */
-export type MessageSign = 'developer' | 'name' | 'call' | 'assistant'
+/** `answer`: an assistant message with members that some answers have and some servers refuse. */
+export type MessageSign = 'developer' | 'name' | 'call' | 'assistant' | 'answer'
 
 /** `body` is expanded: it contains what it referred to by id, and a summary in the place of a sealed compaction. */
 export interface ResponsesRequest extends AnyRequest {

@@ -33,6 +33,8 @@ export interface ChatDialect extends DialectTraits {
   readonly allowedTools: boolean
   /** Assistant messages may have a `refusal`; elsewhere its text is content. */
   readonly refusals: boolean
+  /** Members of assistant messages that the server refuses: clients return what answers of others had. */
+  readonly withoutAnswerMembers: readonly string[]
   /** Messages may have a `name`. */
   readonly messageNames: boolean
   /** How the ids of tool calls may look. */
@@ -77,6 +79,7 @@ const GENERIC: ChatDialect = {
   customTools: false,
   allowedTools: false,
   refusals: false,
+  withoutAnswerMembers: [],
   messageNames: true,
   callIds: 'any',
   splitsChoices: false,
@@ -139,9 +142,10 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
   ),
   row(
     'groq',
-    'Console docs: usage in x_groq of the last chunk; logprobs, logit_bias, n over 1 and names are refused.',
+    'Console docs: usage in x_groq of the last chunk; logprobs, logit_bias, n over 1 and names are refused. janhq/jan#8136: reasoning_content too.',
     {
       messageNames: false,
+      withoutAnswerMembers: ['reasoning_content', 'reasoning_details', 'annotations', 'refusal'],
       capField: 'max_completion_tokens',
       extraFields: ['reasoning_format', 'include_reasoning'],
       withoutFields: ['logprobs', 'top_logprobs', 'logit_bias'],
@@ -155,6 +159,7 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
       traits: { ...PLAIN_TRAITS, efforts: { none: 'none', low: 'high', medium: 'high', high: 'high' } },
       callIds: 'nine-letters',
       prefill: 'prefix',
+      withoutAnswerMembers: ['reasoning_content', 'reasoning', 'reasoning_details', 'annotations', 'refusal'],
       extraFields: ['safe_prompt', 'prompt_mode'],
       withoutFields: [
         ...['logprobs', 'top_logprobs', 'logit_bias'],

@@ -129,6 +129,14 @@ const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format
 
 const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
 
+/** Clients return the messages of answers as they came, those of other providers too. */
+const hasAnswerMembers = (message: Fields): boolean =>
+  message.reasoning_content !== undefined ||
+  message.reasoning !== undefined ||
+  message.reasoning_details !== undefined ||
+  message.annotations !== undefined ||
+  message.refusal !== undefined
+
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
 /** The roles whose messages may have parts that are not text. */
@@ -173,6 +181,7 @@ function readMessages(messages: unknown, others: OtherInput[]): ReadMessages | R
     const message = messages[at] as Fields
     const { role, name, tool_calls: list, function_call: call } = message
     if (role === 'assistant' || role === 'developer') signs.add(role)
+    if (role === 'assistant' && hasAnswerMembers(message)) signs.add('answer')
     if (!isAbsent(name)) signs.add('name')
     if (list !== undefined || message.tool_call_id !== undefined) signs.add('call')
     if (Array.isArray(list)) {

@@ -5,6 +5,7 @@ import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { chatDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
+import { readSignedParts } from './signed-parts.ts'
 
 function readerOf(dialect = 'generic') {
   let calls = 0
@@ -392,4 +393,37 @@ it('random chunks never throw, and what they give keeps the rules of events', ()
   }
   console.log(`chat frames: seed ${seed}, 3000 streams, ${events} events`)
   expect(events).toBeGreaterThan(10_000)
+})
+
+describe('what a server has signed', () => {
+  const parts = (events: readonly TurnEvent[]) =>
+    events.flatMap((event) => (event.type === 'reasoning-seal' ? [readSignedParts(event.opaque)] : []))
+  const extra = (signature: string) => ({ extra_content: { google: { thought_signature: signature } } })
+  const called = (index: number, id: string) => fragment(index, { name: 'look', arguments: '' }, { id })
+
+  it('is of the call that it comes with, in any of its fragments', () => {
+    const events = read(
+      fragments({ ...called(0, 'a'), ...extra('first') }, called(1, 'b')),
+      fragments({ ...fragment(0, { arguments: '{}' }) }),
+      fragments({ ...fragment(1, { arguments: '{}' }), ...extra('second') }),
+      chunk({}, 'tool_calls'),
+    )
+    expect(parts(events)).toEqual([
+      { call: 'minted_0', extra: { google: { thought_signature: 'first' } } },
+      { call: 'minted_1', extra: { google: { thought_signature: 'second' } } },
+    ])
+  })
+
+  it('names calls by the ids that the client sees', () => {
+    const detail = (id: string) => ({ type: 'reasoning.encrypted', data: 'x', id })
+    const events = read(
+      chunk({
+        reasoning_details: [detail('b'), detail('rs_1')],
+        tool_calls: [called(0, 'a'), called(1, 'b')],
+      }),
+      fragments(fragment(0, { arguments: '{}' }), fragment(1, { arguments: '{}' })),
+      chunk({}, 'tool_calls'),
+    )
+    expect(parts(events)).toEqual([{ details: [detail('minted_1'), detail('rs_1')] }])
+  })
 })

@@ -36,6 +36,9 @@ class ChatEventReader implements EventReader {
   #repair: ToolCallRepair | undefined
   /** The number of each call that has begun, by the index that the repair gives it. */
   readonly #calls = new Map<number, number>()
+  /** The ids that the client sees, by number, and by the server's own. */
+  readonly #callIds: string[] = []
+  readonly #minted = new Map<string, string>()
   #emittedBytes = 0
   /** Of tokens that have brought no text yet, such as parts of a character. */
   #logprobs: TokenLogprob[] = []
@@ -155,6 +158,8 @@ class ChatEventReader implements EventReader {
       this.#details ??= new DetailsReader()
       this.#details.add(delta.reasoning_details)
     }
+    // Details of a call come with it, and name it.
+    if (this.#details !== undefined) for (const { id } of fragments ?? []) if (isText(id)) this.#callIdOf(id)
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
       if (this.#options.dialect.requiresReasoning) this.#reasoning += reasoning
@@ -184,7 +189,20 @@ class ChatEventReader implements EventReader {
     if (this.#reasoning !== '') this.#seal(this.#reasoning)
     this.#reasoning = ''
     const details = this.#details?.take()
-    if (details !== undefined) this.#sealParts({ details })
+    if (details === undefined) return
+    // Gemini's are those of a call.
+    const named = details.map((detail) => ({
+      ...detail,
+      ...(isText(detail.id) && { id: this.#minted.get(detail.id) ?? detail.id }),
+    }))
+    this.#sealParts({ details: named })
+  }
+
+  #callIdOf(upstreamId: unknown): string {
+    const known = isText(upstreamId) ? this.#minted.get(upstreamId) : undefined
+    const callId = known ?? this.#options.mint.callId()
+    if (isText(upstreamId)) this.#minted.set(upstreamId, callId)
+    return callId
   }
 
   #sealParts(parts: SignedParts): void {
@@ -206,17 +224,21 @@ class ChatEventReader implements EventReader {
       if (this.state.invalid !== undefined) return
       this.#sealReasoning()
       this.#calls.set(index as number, call)
-      if (fragment.extra_content !== undefined) {
-        this.#extras ??= new ExtraReader()
-        const extra = this.#extras.read(fragment)
-        if (extra !== undefined) this.#sealParts({ extra })
-      }
-      const callId = this.#options.mint.callId()
+      const callId = this.#callIdOf(fragment.id)
+      this.#callIds.push(callId)
+      this.#readExtra(call, fragment)
       const tool = isCustom ? 'custom' : 'function'
       this.#events.push({ type: 'tool-call-start', call, callId, name, namespace: undefined, tool })
-    }
+    } else this.#readExtra(call, fragment)
     const text = isCustom ? input : args
     if (isText(text)) this.#events.push({ type: 'tool-call-delta', call, text })
+  }
+
+  #readExtra(call: number, fragment: Fields): void {
+    if (fragment.extra_content === undefined) return
+    this.#extras ??= new ExtraReader()
+    const extra = this.#extras.read(fragment)
+    if (extra !== undefined) this.#sealParts({ call: this.#callIds[call]!, extra })
   }
 
   #readFinish(choice: Fields): void {

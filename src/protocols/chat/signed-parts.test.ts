@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { DetailsReader, ExtraReader, readSignedParts, withCallIds, writeSignedParts } from './signed-parts.ts'
+import { DetailsReader, ExtraReader, readSignedParts, writeSignedParts } from './signed-parts.ts'
 
 const opaque = (data: string, wire: 'chat' | 'gemini' = 'chat') => ({ wire, origin: 'lane', data })
 
@@ -10,19 +10,29 @@ it('signed parts are told from reasoning as it was', () => {
   expect(readSignedParts(opaque(writeSignedParts(parts), 'gemini'))).toBeUndefined()
 })
 
-it('the pieces of a detail are joined, and nothing is kept of details without a signature', () => {
+it('the pieces of a detail are joined, and details wait for one with a signature', () => {
   const reader = new DetailsReader()
   reader.add([{ type: 'reasoning.text', text: 'a', index: 0 }, 5, null])
   expect(reader.take()).toBeUndefined()
   reader.add([{ type: 'reasoning.text', text: 'b', signature: null, index: 0 }])
-  reader.add([{ type: 'reasoning.text', text: 'c', index: 0 }])
   reader.add([{ type: 'reasoning.text', signature: 's', text: null, index: 0 }])
   reader.add([{ type: 'reasoning.encrypted', data: 'x', index: 0 }])
   reader.add([{ type: 'reasoning.encrypted', data: 'y', index: 0 }])
   expect(reader.take()).toEqual([
-    { type: 'reasoning.text', text: 'bc', signature: 's', index: 0 },
+    { type: 'reasoning.text', text: 'ab', signature: 's', index: 0 },
     { type: 'reasoning.encrypted', data: 'x', index: 0 },
     { type: 'reasoning.encrypted', data: 'y', index: 0 },
+  ])
+  expect(reader.take()).toBeUndefined()
+})
+
+it('nothing is added to a detail that is signed', () => {
+  const reader = new DetailsReader()
+  for (const piece of [{ text: 'a' }, { signature: 's1' }, { text: 'b' }, { signature: 's2' }])
+    reader.add([{ type: 'reasoning.text', ...piece }])
+  expect(reader.take()).toEqual([
+    { type: 'reasoning.text', text: 'a', signature: 's1' },
+    { type: 'reasoning.text', text: 'b', signature: 's2' },
   ])
 })
 
@@ -34,13 +44,4 @@ it('what is too long to go back with each request is left out', () => {
   const reader = new DetailsReader()
   for (let pieces = 0; pieces < 2; pieces++) reader.add([{ type: 'reasoning.encrypted', data: long }])
   expect(reader.take()).toBeUndefined()
-})
-
-it('only the details of Gemini name calls', () => {
-  const details = [
-    { id: 'rs_1', format: 'openai-responses-v1' },
-    { id: 'theirs', format: 'google-gemini-v1' },
-    { id: 'theirs too', format: 'google-gemini-v1' },
-  ]
-  expect(withCallIds(details, ['call_1']).map(({ id }) => id)).toEqual(['rs_1', 'call_1', 'theirs too'])
 })

@@ -4,7 +4,8 @@ import { tryParse } from '../json/bytes.ts'
 
 /** What a server has signed for itself and wants back, which clients of other protocols have no field for. */
 export interface SignedParts {
-  /** Of the call that follows: the thought signature of Gemini's Chat endpoint. */
+  /** Of a call, by the id that the client knows: the thought signature of Gemini's Chat endpoint. */
+  readonly call?: string
   readonly extra?: Fields
   /** Of the message: OpenRouter's signed and encrypted reasoning. */
   readonly details?: readonly Fields[]
@@ -39,6 +40,8 @@ export class ExtraReader {
 /** Puts the pieces of `reasoning_details` together, as far as they are signed. */
 export class DetailsReader {
   #details: Fields[] = []
+  /** Those that may go on, by type and index: nothing is added to one that is signed. */
+  readonly #open = new Map<string, Fields>()
   #isSigned = false
   #room = SIGNED_BYTES_MAX
 
@@ -46,17 +49,24 @@ export class DetailsReader {
     for (const piece of pieces.filter(isObject)) {
       this.#room -= Buffer.byteLength(JSON.stringify(piece))
       if (this.#room < 0) return
-      this.#isSigned ||= isText(piece.signature) || isText(piece.data)
-      const begun = isText(piece.data) ? undefined : this.#details.find((other) => isSamePart(other, piece))
-      if (begun === undefined) this.#details.push({ ...piece })
-      else for (const [name, value] of Object.entries(piece)) begun[name] = joined(name, begun[name], value)
+      const key = `${String(piece.type)} ${String(piece.index)}`
+      const open = isText(piece.data) ? undefined : this.#open.get(key)
+      const detail = open ?? { ...piece }
+      if (open === undefined) this.#details.push(detail)
+      else for (const [name, value] of Object.entries(piece)) detail[name] = joined(name, detail[name], value)
+      const isSigned = isText(detail.signature) || isText(detail.data)
+      this.#isSigned ||= isSigned
+      if (isSigned) this.#open.delete(key)
+      else this.#open.set(key, detail)
     }
   }
 
-  /** Those since the last call of it; undefined where nothing has to go back, or they are not whole. */
+  /** All up to the last one that is signed; undefined where nothing has to go back, or they are not whole. */
   take(): readonly Fields[] | undefined {
-    const details = this.#isSigned && this.#room >= 0 ? this.#details : undefined
+    if (!this.#isSigned || this.#room < 0) return undefined
+    const details = this.#details
     this.#details = []
+    this.#open.clear()
     this.#isSigned = false
     return details
   }
@@ -64,22 +74,9 @@ export class DetailsReader {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-const isSamePart = (one: Fields, other: Fields): boolean =>
-  one.type === other.type && one.index === other.index && !isText(one.data)
-
 const JOINED = new Set(['text', 'summary'])
 
 function joined(name: string, before: unknown, piece: unknown): unknown {
   if (JOINED.has(name) && typeof before === 'string' && typeof piece === 'string') return before + piece
   return piece ?? before
-}
-
-/** Gemini's details name the call that they belong to by its id, which the client knows by another. */
-export function withCallIds(details: readonly Fields[], callIds: readonly string[]): Fields[] {
-  let named = 0
-  return details.map((detail) => {
-    const isOfCall = isText(detail.format) && detail.format.startsWith('google-gemini') && isText(detail.id)
-    const id = isOfCall ? callIds[named++] : undefined
-    return id === undefined ? { ...detail } : { ...detail, id }
-  })
 }

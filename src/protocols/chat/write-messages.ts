@@ -23,7 +23,7 @@ import {
 } from '../shared/texts.ts'
 import { type PairedResults, pairResults, type ToolNames } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
-import { readSignedParts, type SignedParts, withCallIds } from './signed-parts.ts'
+import { readSignedParts, type SignedParts } from './signed-parts.ts'
 
 interface AssistantTurn {
   readonly texts: string[]
@@ -31,8 +31,7 @@ interface AssistantTurn {
   readonly reasoning: string[]
   /** A call that was sent twice is one. */
   readonly calls: Map<string, CallItem>
-  /** What was signed of the calls, and of the message. */
-  readonly extras: Map<string, Fields>
+  /** What was signed of the message. */
   readonly details: Fields[]
   name: string | undefined
 }
@@ -57,8 +56,8 @@ class MessageWriter {
   readonly #results: PairedResults
   /** Reasoning that waits for the text or call that it led to. */
   #reasoning: string[] = []
-  /** What was signed of the call that comes next, and of the message. */
-  #extra: Fields | undefined
+  /** What was signed of calls, by their ids, and of the message that comes next. */
+  readonly #extras = new Map<string, Fields>()
   readonly #details: Fields[] = []
   /** The text and calls of an assistant until another role follows. */
   #assistant: AssistantTurn | undefined
@@ -95,7 +94,7 @@ class MessageWriter {
         break
       }
       case 'tool-call':
-        this.#addCall(item)
+        this.#openAssistant().calls.set(item.callId, item)
         break
       case 'tool-result':
         // Its message is written with its call's; here it only ends the assistant's turn.
@@ -107,10 +106,7 @@ class MessageWriter {
   }
 
   #openAssistant(): AssistantTurn {
-    this.#assistant ??= {
-      ...{ texts: [], refusals: [], reasoning: [], details: [], name: undefined },
-      ...{ calls: new Map(), extras: new Map() },
-    }
+    this.#assistant ??= { texts: [], refusals: [], reasoning: [], calls: new Map(), details: [], name: undefined }
     for (const text of this.#reasoning) this.#assistant.reasoning.push(text)
     this.#reasoning = []
     for (const detail of this.#details.splice(0)) this.#assistant.details.push(detail)
@@ -118,16 +114,9 @@ class MessageWriter {
   }
 
   /** Details may stand behind the text that they belong to. */
-  #addSigned({ extra, details = [] }: SignedParts): void {
-    this.#extra = extra ?? this.#extra
+  #addSigned({ call, extra, details = [] }: SignedParts): void {
+    if (call !== undefined && extra !== undefined) this.#extras.set(call, extra)
     for (const detail of details) (this.#assistant?.details ?? this.#details).push(detail)
-  }
-
-  #addCall(item: CallItem): void {
-    const assistant = this.#openAssistant()
-    assistant.calls.set(item.callId, item)
-    if (this.#extra !== undefined) assistant.extras.set(item.callId, this.#extra)
-    this.#extra = undefined
   }
 
   #addText({ content, name }: MessageItem): void {
@@ -143,7 +132,6 @@ class MessageWriter {
   #writeMessage({ role, content, name }: MessageItem): void {
     if (this.#assistant) this.#endAssistant(this.#assistant)
     this.#reasoning = []
-    this.#extra = undefined
     this.#details.length = 0
     const isNamed = name !== undefined && this.#takesNames()
     const message: Fields = { role }
@@ -191,7 +179,7 @@ class MessageWriter {
   }
 
   /** Writes the text and calls of the assistant, and behind them the results of its calls. */
-  #endAssistant({ calls, texts, refusals, name, reasoning: thoughts, extras, details }: AssistantTurn): void {
+  #endAssistant({ calls, texts, refusals, name, reasoning: thoughts, details }: AssistantTurn): void {
     this.#assistant = undefined
     const text = joinTexts(texts)
     const reasoning = joinTexts(thoughts)
@@ -200,19 +188,18 @@ class MessageWriter {
     if (refusals.length > 0) message.refusal = refusals.join(BREAK)
     if (name !== undefined && this.#takesNames()) message.name = name
     if (reasoning !== '') message.reasoning_content = reasoning
-    if (calls.size > 0)
-      message.tool_calls = [...calls.values()].map((call) => this.#writeCall(call, extras.get(call.callId)))
-    const callIds = [...calls.keys()].map((callId) => callIdFor(callId, this.#dialect))
-    if (details.length > 0) message.reasoning_details = withCallIds(details, callIds)
+    if (calls.size > 0) message.tool_calls = [...calls.values()].map((call) => this.#writeCall(call))
+    if (details.length > 0) message.reasoning_details = details
     this.messages.push(message)
     const others = [...calls.values()].flatMap((call) => this.#writeResult(call))
     if (others.length > 0) this.messages.push({ role: 'user', content: others })
   }
 
-  #writeCall(call: CallItem, extra: Fields | undefined): Fields {
+  #writeCall(call: CallItem): Fields {
     const { tool, text } = call
     const name = this.#names.upstreamName(call)
     const id = callIdFor(call.callId, this.#dialect)
+    const extra = this.#extras.get(call.callId)
     const signed = extra === undefined ? {} : { extra_content: extra }
     if (tool === 'function') return { id, type: 'function', function: { name, arguments: text }, ...signed }
     if (this.#dialect.customTools) return { id, type: 'custom', custom: { name, input: text }, ...signed }
@@ -241,7 +228,11 @@ function writePart(part: ContentPart): Fields | undefined {
     case 'refusal':
       return { type: 'text', text: part.text }
     case 'image':
-      return { type: 'image_url', image_url: { url: part.url, detail: part.detail } }
+      // Chat knows no `original`.
+      return {
+        type: 'image_url',
+        image_url: { url: part.url, detail: part.detail === 'original' ? 'high' : part.detail },
+      }
     case 'audio':
       return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
     case 'file':

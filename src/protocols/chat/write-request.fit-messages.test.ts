@@ -29,6 +29,18 @@ describe('messages that are relayed', () => {
     expect(relayed('groq', messages.slice(1))).toMatchObject({ sent: messages.slice(1), leftOut: [] })
   })
 
+  it('lose members of other answers that a server refuses', () => {
+    const content = 'ok'
+    const foreign = { reasoning_content: 'hm', reasoning_details: [{}], annotations: [] }
+    const answer = { role: 'assistant', content, ...foreign, reasoning: 'hm' }
+    const messages = [{ role: 'user', content: 'hi' }, answer, { role: 'user', content: 'reasoning_content' }]
+    expect(relayed('groq', messages).sent[1]).toEqual({ role: 'assistant', content, reasoning: 'hm' })
+    expect(relayed('mistral', messages).sent[1]).toEqual({ role: 'assistant', content })
+    expect(relayed('openrouter', messages).sent).toEqual(messages)
+    const declined = { role: 'assistant', content: null, refusal: 'No.' }
+    expect(relayed('groq', [messages[0]!, declined]).sent[1]).toEqual({ role: 'assistant', content: 'No.' })
+  })
+
   it('have the ids of calls that a server takes, the same in call and result, as a translation has', () => {
     const id = 'call_of_another_lane'
     const { sent } = relayed('mistral', [{ role: 'user', content: 'hi' }, called(id), answered(id)])

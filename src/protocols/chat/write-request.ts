@@ -2,6 +2,7 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import { effortOf, spellEffort } from '../../model/effort.ts'
 import type { ChatRequest, MessageSign } from '../../model/turn.ts'
+import { isAbsent } from '../fields/check-value.ts'
 import { changesForLane } from '../fields/read-fields.ts'
 import { arrayElements, jsonArray, memberBytes, spliceMembers, tryParse } from '../json/bytes.ts'
 import { spliceElement } from '../json/scan-json.ts'
@@ -220,6 +221,7 @@ function refusedSigns(has: ReadonlySet<MessageSign>, dialect: ChatDialect): read
   if (has.has('name') && !dialect.messageNames) signs.push('"name"')
   if (has.has('call') && dialect.callIds !== 'any') signs.push('"tool_call')
   if (has.has('assistant') && dialect.prefill !== 'plain') signs.push('assistant')
+  if (has.has('answer')) for (const name of dialect.withoutAnswerMembers) signs.push(`"${name}"`)
   return signs
 }
 
@@ -258,6 +260,12 @@ function changesOf(message: Fields, dialect: ChatDialect, isLast: boolean): Map<
   if (dialect.callIds !== 'any') {
     if (typeof answers === 'string') changes.set('tool_call_id', JSON.stringify(callIdFor(answers, dialect)))
     if (Array.isArray(calls)) changes.set('tool_calls', JSON.stringify(calls.map((call) => fitCall(call, dialect))))
+  }
+  if (role === 'assistant') {
+    for (const member of dialect.withoutAnswerMembers) if (message[member] !== undefined) changes.set(member, null)
+    const { content, refusal } = message
+    if (changes.has('refusal') && typeof refusal === 'string' && (isAbsent(content) || content === ''))
+      changes.set('content', JSON.stringify(refusal))
   }
   if (isLast && isPrefill(message) && dialect.prefill === 'prefix') changes.set('prefix', 'true')
   return changes

@@ -29,6 +29,11 @@ const WAYS: Readonly<Record<string, Variant>> = {
         ? { type, id, summary: [], content: null, encrypted_content }
         : { type, id, encrypted_content, ...item },
   },
+  'carrying them without their seals, which are stored': {
+    sends: {},
+    carries: 'everything',
+    again: (item) => item,
+  },
   'by references to what is stored': {
     sends: {},
     carries: 'everything',

@@ -140,7 +140,8 @@ const BREAK = '\n\n'
 
 /**
  * The same as Chat can tell it: one message and one reasoning for all of them, with an empty line between. A seal has a
- * reasoning of its own where the one before is sealed or is none; what cannot be told of sealed reasoning parts nothing.
+ * reasoning of its own where the one before is sealed or is none, behind a message that is open; what cannot be told of sealed
+ * reasoning parts nothing.
  */
 export function saidInChat(events: Iterable<TurnEvent>, sealed: 'told' | 'untold'): Said {
   let item = 0
@@ -150,7 +151,7 @@ export function saidInChat(events: Iterable<TurnEvent>, sealed: 'told' | 'untold
   return gather(events, (event, slot) => {
     if (event.type.endsWith('-start')) open = undefined
     if (STARTS_ITEM.has(event.type)) isSealed = false
-    if (event.type === 'reasoning-seal' && sealed === 'told') {
+    if (event.type === 'reasoning-seal' && sealed === 'told' && open !== 'message') {
       if (isSealed || (!open?.startsWith('reasoning-') && !open?.startsWith('summary-'))) open = undefined
       isSealed = true
     }

@@ -32,6 +32,8 @@ export class ItemBuilder implements ItemEventSource {
   /** The next reasoning text starts a new part. */
   #breaksPart = false
   #lastReasoning: 'reasoning-delta' | 'summary-delta' | undefined
+  /** Seals that came in the middle of a message, and stand behind it. */
+  #seals: Opaque[] = []
   #ending: AnswerEnding | undefined
 
   constructor(reader: EventReader, rawReasoning: EmitOptions['rawReasoning']) {
@@ -85,6 +87,7 @@ export class ItemBuilder implements ItemEventSource {
     else if (type === 'tool-call-delta') this.#addArguments(event.call, event.text)
     else if (type === 'tool-call-end') this.#endCall(event.call)
     else if (type === 'turn-end') {
+      this.#placeSeals()
       this.#ending = ENDINGS[event.reason]
       this.#queue.endAll(this.#ending.kind)
     }
@@ -93,6 +96,7 @@ export class ItemBuilder implements ItemEventSource {
   }
 
   #begin(kind: ItemKind, fields: Fields, callId?: string): ReceivedItem {
+    this.#placeSeals()
     if (this.#current !== undefined) this.#queue.end(this.#current, 'completed')
     const item = this.#queue.add({ kind, fields, index: this.#itemCount, callId })
     this.#itemCount += 1
@@ -138,9 +142,19 @@ export class ItemBuilder implements ItemEventSource {
   /** Two seals go into two reasoning items: providers want them back one by one. */
   #addSeal(opaque: Opaque): void {
     const current = this.#current
+    if (current?.item.kind === 'message') {
+      // More of them than a message may have are none of a provider.
+      if (this.#seals.length < SEALS_MAX) this.#seals.push(opaque)
+      return
+    }
     const isOpen = current?.item.kind === 'reasoning' && current.item.opaque === undefined
     const sealed = isOpen ? current : this.#begin('reasoning', {})
     sealed.item.opaque = opaque
+  }
+
+  #placeSeals(): void {
+    if (this.#seals.length === 0) return
+    for (const opaque of this.#seals.splice(0)) this.#begin('reasoning', {}).item.opaque = opaque
   }
 
   #beginCall({ call, callId, name, namespace, tool }: CallStart): void {
@@ -165,6 +179,8 @@ export class ItemBuilder implements ItemEventSource {
     else this.#queue.end(item, 'completed')
   }
 }
+
+const SEALS_MAX = 64
 
 const ENDINGS: Readonly<Record<FinishReason, AnswerEnding>> = {
   stop: { kind: 'completed' },

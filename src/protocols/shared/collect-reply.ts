@@ -67,6 +67,11 @@ function collect(state: Collected, event: TurnEvent): void {
       return
     }
     case 'reasoning-seal': {
+      // It may stand in the middle of a message, which goes on.
+      if (state.open?.type === 'message') {
+        state.items.push({ type: 'reasoning', summary: [], text: '', opaque: event.opaque })
+        return
+      }
       // Each of two seals has a reasoning of its own.
       const open = reasoningOf(state)
       const reasoning = open.opaque === undefined ? open : beginReasoning(state)

@@ -56,6 +56,23 @@ describe('a client that goes', () => {
     expect(stand()).toEqual({ stopped: false, reason: 'client-gone', disconnectedEarly: false })
   })
 
+  it.each(['client', 'cancel'])(
+    'with a finish reason that was not the last one leaves an answer that goes on (%s)',
+    (who) => {
+      const { client, stop, stand } = open()
+      stop.answerIsComplete = true
+      if (who === 'client') client.fire()
+      else stop.cancel()
+      expect(stand()).toEqual({ stopped: false, reason: 'client-gone', disconnectedEarly: false })
+      stop.answerGoesOn()
+      expect(stand()).toEqual(LEFT)
+      const staying = open()
+      staying.stop.answerIsComplete = true
+      staying.stop.answerGoesOn()
+      expect(staying.stand()).toEqual(HERE)
+    },
+  )
+
   it('after the server has ended the turn changes nothing but that it has left', () => {
     const { client, server, stand } = open()
     server.fire('draining')

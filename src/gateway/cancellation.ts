@@ -50,6 +50,8 @@ export class Cancellation implements StopSignal {
   readonly #stopListening: () => void
   #endDrain: (() => void) | undefined
   #endWait: (() => void) | undefined
+  /** A disconnect or cancel that came when the answer seemed to be complete. */
+  #withheld: (() => void) | undefined
 
   /** `client` is undefined for a turn that a disconnect does not stop. */
   constructor(
@@ -81,9 +83,19 @@ export class Cancellation implements StopSignal {
   /** The client has cancelled a turn in the background. It pays as after a disconnect. */
   cancel(): void {
     this.abortReason ??= 'client-gone'
-    if (this.answerIsComplete) return
+    if (this.answerIsComplete) {
+      this.#withheld = () => this.cancel()
+      return
+    }
     this.disconnectedEarly = true
     this.stop()
+  }
+
+  /** The finish reason was not the last one: a client that has left since then did not have the whole answer. */
+  answerGoesOn(): void {
+    this.answerIsComplete = false
+    this.#withheld?.()
+    this.#withheld = undefined
   }
 
   /** Waits for a client that reads slowly, but no longer than the turn goes on. */
@@ -112,7 +124,10 @@ export class Cancellation implements StopSignal {
 
   #onDisconnect(): void {
     this.abortReason ??= 'client-gone'
-    if (this.answerIsComplete) return
+    if (this.answerIsComplete) {
+      this.#withheld ??= () => this.#onDisconnect()
+      return
+    }
     this.disconnectedEarly = true
     if (this.stopped) return
     if (this.disconnectPolicy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.stop())

@@ -94,6 +94,7 @@ export async function relayStream(
       const { pieces, hasContent, isOver, failure } = readFrames(adapter, splitter, read)
       if (state.outputBytes > bytesBefore) {
         noteOutput(stream, nowMicros())
+        if (cancellation.answerIsComplete) cancellation.answerGoesOn()
         // The finish reason was not the last one.
         endUsageWait?.()
         endUsageWait = undefined

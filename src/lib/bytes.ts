@@ -65,15 +65,15 @@ export function createByteBudget(bytesMax: number): ByteBudget {
 }
 
 /** The part of it that each user may take is what that leaves to all others together: none can take all of it. */
-export interface SharedByteBudget {
-  of(user: number): ByteBudget
+export interface SharedByteBudget<User = number> {
+  of(user: User): ByteBudget
 }
 
-export function createSharedByteBudget(bytesMax: number): SharedByteBudget {
+export function createSharedByteBudget<User = number>(bytesMax: number): SharedByteBudget<User> {
   const all = createByteBudget(bytesMax)
-  const takenBy = new Map<number, number>()
-  const takenOf = (user: number): number => takenBy.get(user) ?? 0
-  const note = (user: number, bytes: number) => {
+  const takenBy = new Map<User, number>()
+  const takenOf = (user: User): number => takenBy.get(user) ?? 0
+  const note = (user: User, bytes: number) => {
     const taken = takenOf(user) + bytes
     if (taken > 0) takenBy.set(user, taken)
     else takenBy.delete(user)

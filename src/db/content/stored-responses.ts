@@ -1,4 +1,5 @@
-import { createByteBudget } from '../../lib/bytes.ts'
+import { createTurns } from '../../lib/async.ts'
+import { createSharedByteBudget } from '../../lib/bytes.ts'
 import { isObject } from '../../lib/types.ts'
 import type { ReadScope } from '../../model/caller.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
@@ -177,13 +178,18 @@ function deleteResponses({
 
 /** All responses that wait to be written; more of them on a slow disk would fill the memory. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
+/** A response with more of either takes milliseconds of its own to digest, seal and write. */
+const LARGE_ITEMS = 250
+const LARGE_BYTES = 1024 * 1024
 /** Items may be deleted between the lookup and the write, but hardly twice in a row. */
 const ATTEMPTS_MAX = 3
 
 /** Seals and digests responses here; the store writes them. */
 function writeResponses(services: ResponseServices) {
   const { file, keys, store } = services
-  const waiting = createByteBudget(WAITING_BYTES_MAX)
+  const waiting = createSharedByteBudget<AccountId>(WAITING_BYTES_MAX)
+  /** The large ones of an account one after the other: many at once would hold up those of all others. */
+  const inTurn = createTurns<AccountId>()
 
   const write = async (
     account: AccountId,
@@ -205,12 +211,17 @@ function writeResponses(services: ResponseServices) {
     account: AccountId,
     bytes: number,
     prepare: (key: AccountKey) => Promise<ResponseWrite>,
+    isLarge = false,
   ): Promise<boolean> => {
     if (!services.keeps) return false
     try {
-      if (!waiting.take(bytes)) throw new Error('Too many responses wait to be written')
+      const own = waiting.of(account)
+      if (!own.take(bytes)) throw new Error('Too many responses wait to be written')
       let attempts = 0
-      const done = retryUnavailable(() => write(account, prepare, attempts++ > 0)).finally(() => waiting.give(bytes))
+      const attempt = () => write(account, prepare, attempts++ > 0)
+      const done = retryUnavailable(() => (isLarge ? inTurn(account, attempt) : attempt())).finally(() =>
+        own.give(bytes),
+      )
       return await inTime(done, 'A response')
     } catch (error) {
       services.onFailure(error)
@@ -230,7 +241,8 @@ function writeResponses(services: ResponseServices) {
       if (response.input.length > RESPONSE_ITEMS_MAX || response.output.length > RESPONSE_ITEMS_MAX) return false
       const { account, object, input, output, events } = response
       const bytes = lengthOf([object, ...input, ...output]) + (events?.length ?? 0)
-      return keep(account, bytes, (key) => prepareFinish(file, key, response))
+      const isLarge = input.length + output.length > LARGE_ITEMS || bytes > LARGE_BYTES
+      return keep(account, bytes, (key) => prepareFinish(file, key, response), isLarge)
     },
     /**
      * Stores whole frames of a running response, for readers of its stream and for after a crash. False when it has ended, or when it is not

@@ -6,7 +6,7 @@ import { isError, readError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
 import { countOf, newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { markedData, nameOfFrame, parseFrameData } from '../sse/frames.ts'
-import { CONTENT_AFTER_END, NAMELESS_CALL, NO_CALLS } from '../tools/tool-names.ts'
+import { CONTENT_AFTER_END, NAMELESS_CALL, NO_CALLS, TOO_MANY_CALLS } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 
 export const createEventReader = (options: ReaderOptions<AnthropicDialect>): EventReader =>
@@ -37,7 +37,7 @@ class AnthropicEventReader implements EventReader {
     state.outputBytes = blocks.textBytes
     state.calls = blocks.calls
     recordUsage(state, this.#usage)
-    state.invalid ??= blocks.fault ?? (blocks.calls > CALLS_MAX ? 'too many calls' : undefined)
+    state.invalid ??= blocks.fault ?? (blocks.calls > CALLS_MAX ? TOO_MANY_CALLS : undefined)
     return events
   }
 

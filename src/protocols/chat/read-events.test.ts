@@ -427,3 +427,13 @@ describe('what a server has signed', () => {
     expect(parts(events)).toEqual([{ details: [detail('minted_1'), detail('rs_1')] }])
   })
 })
+
+it('log probabilities whose text never comes take no more and more memory', () => {
+  const reader = readerOf()
+  const content = Array.from({ length: 6000 }, () => ({ token: 'a', logprob: -1, bytes: null, top_logprobs: [] }))
+  const silent = { ...chunk({ content: '' }), choices: [{ index: 0, delta: { content: '' }, logprobs: { content } }] }
+  for (let frames = 0; frames < 3; frames++) expect(reader.read(frame(silent))).toEqual([])
+  const [event] = reader.read(frame(chunk({ content: 'x' })))
+  expect(event).toMatchObject({ type: 'text-delta', text: 'x' })
+  expect((event as { logprobs: readonly unknown[] }).logprobs).toHaveLength(10_000)
+})

@@ -2,8 +2,8 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
-import { firstOf, readLogprobs } from '../shared/texts.ts'
-import { BROKEN_ARGUMENTS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
+import { firstOf, LOGPROBS_WAITING_MAX, readLogprobs } from '../shared/texts.ts'
+import { BROKEN_ARGUMENTS, CONTENT_AFTER_END, TOO_MANY_CALLS } from '../tools/tool-names.ts'
 import {
   deltaOf,
   failureIn,
@@ -146,6 +146,7 @@ class ChatEventReader implements EventReader {
     const received = calls.length === 0 && isObject(older) ? [{ index: 0, function: older }] : calls
     this.#repair ??= new ToolCallRepair(() => '')
     const fragments = this.#repair.repair(received) ?? received.filter(isObject)
+    if (this.#repair.areTooMany) this.state.invalid = TOO_MANY_CALLS
     delta.tool_calls = fragments
     delete delta.function_call
     return fragments
@@ -165,7 +166,9 @@ class ChatEventReader implements EventReader {
       if (this.#options.dialect.requiresReasoning) this.#reasoning += reasoning
       this.#events.push({ type: 'reasoning-delta', text: reasoning })
     }
-    if (isObject(logprobs)) for (const token of readLogprobs(logprobs.content)) this.#logprobs.push(token)
+    if (isObject(logprobs))
+      for (const token of readLogprobs(logprobs.content))
+        if (this.#logprobs.length < LOGPROBS_WAITING_MAX) this.#logprobs.push(token)
     if (isText(delta.content)) {
       this.#sealReasoning()
       const tokens = this.#logprobs
@@ -220,7 +223,7 @@ class ChatEventReader implements EventReader {
     const call = this.#calls.get(index as number) ?? this.#calls.size
     if (call === this.#calls.size) {
       if (!isText(name)) return
-      if (call === CALLS_MAX) this.state.invalid = 'too many calls'
+      if (call === CALLS_MAX) this.state.invalid = TOO_MANY_CALLS
       if (this.state.invalid !== undefined) return
       this.#sealReasoning()
       this.#calls.set(index as number, call)

@@ -2,8 +2,8 @@ import { stringOf } from '../../lib/text.ts'
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { ChatRequest } from '../../model/turn.ts'
 import { JsonProgress } from '../json/syntax.ts'
-import type { MintIds } from '../shared/codec-types.ts'
-import { BROKEN_ARGUMENTS } from '../tools/tool-names.ts'
+import { CALLS_MAX, type MintIds } from '../shared/codec-types.ts'
+import { BROKEN_ARGUMENTS, TOO_MANY_CALLS } from '../tools/tool-names.ts'
 import {
   type CallsSoFar,
   deltaOf,
@@ -111,6 +111,7 @@ export class ChunkRepair {
       if (choice.delta !== delta) changed = set(choice, 'delta', delta)
       changed = this.#repairChoice(state, choice) || changed
       if (state.calls?.isBroken) this.fault ??= BROKEN_ARGUMENTS
+      if (state.calls?.areTooMany) this.fault ??= TOO_MANY_CALLS
     }
     if (kept.length < choices.length || choices !== listed) changed = set(chunk, 'choices', kept)
     return changed
@@ -311,6 +312,11 @@ export class ToolCallRepair {
     if (this.isBroken || (incomplete !== -1 && incomplete < this.#calls.length - 1)) return 'broken'
     if (incomplete !== -1) return 'truncated'
     return this.#indexed === 0 ? 'none' : 'whole'
+  }
+
+  /** All of them are looked at with each finish reason. */
+  get areTooMany(): boolean {
+    return this.#calls.length > CALLS_MAX
   }
 
   /** There are calls, and all have the whole of their arguments. */

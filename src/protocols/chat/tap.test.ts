@@ -367,3 +367,16 @@ describe('the chat tap', () => {
     expect(failing.state.error).toBeDefined()
   })
 })
+
+it('an answer has no more calls than a client can take', () => {
+  const tap = tapOf('lane')
+  const calls = (from: number) =>
+    Array.from({ length: 1024 }, (_, at) => ({
+      ...{ index: from + at, id: `c${from + at}`, type: 'function' },
+      function: { name: 'f', arguments: '{}' },
+    }))
+  for (let from = 0; from < 4096; from += 1024) tap.read(frame(chunk({ tool_calls: calls(from) })))
+  expect(tap.state.invalid).toBeUndefined()
+  tap.read(frame(chunk({ tool_calls: calls(4096) })))
+  expect(tap.state.invalid).toBe('too many calls')
+})

@@ -403,3 +403,16 @@ it('arguments in pieces count, whatever the pieces are', () => {
   )
   expect(reader.state).toMatchObject({ outputBytes: 61, heldBytes: 61 })
 })
+
+describe('a finish reason with each chunk', () => {
+  const FIRST = { usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1, totalTokenCount: 11 } }
+  const stop = { finishReason: 'STOP' }
+
+  it('leaves a usage that came with the first of them open, which did not count what follows', () => {
+    const { reader } = readFrames(emitted([{ text: 'a' }], stop, FIRST), emitted([{ text: 'b' }], stop))
+    expect(reader.state).toMatchObject({ finished: true, usageIsFinal: false })
+    const more = { usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 12 } }
+    const counted = readFrames(emitted([{ text: 'a' }], stop, FIRST), emitted([{ text: 'b' }], stop, more))
+    expect(counted.reader.state).toMatchObject({ usageIsFinal: true, usage: { output: 2 } })
+  })
+})

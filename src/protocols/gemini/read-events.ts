@@ -6,14 +6,11 @@ import { isMarkedNumber, restoreNumbersIn } from '../json/exact-numbers.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
 import { countOf, newStreamState, recordUsage, usageOfCounts } from '../shared/stream-state.ts'
-import { firstOf } from '../shared/texts.ts'
+import { firstOf, LOGPROBS_WAITING_MAX } from '../shared/texts.ts'
 import { markedData, parseFrameData } from '../sse/frames.ts'
-import { NAMELESS_CALL } from '../tools/tool-names.ts'
+import { NAMELESS_CALL, TOO_MANY_CALLS } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { type SignedPart, writeSignature } from './write-contents.ts'
-
-/** For log probabilities whose text may never come. */
-const LOGPROBS_WAITING_MAX = 10_000
 
 export const createEventReader = (options: ReaderOptions<GeminiDialect>): EventReader => new GeminiEventReader(options)
 
@@ -100,6 +97,8 @@ class GeminiEventReader implements EventReader {
     }
     for (const part of partsOf(candidate)) this.#readPart(part)
     const { finishReason } = candidate
+    // A usage that came with the finish reason did not count what follows.
+    if (state.finished && this.#emittedBytes + this.#calls.waitingBytes > state.outputBytes) state.usageIsFinal = false
     // A second reason counts only where content came in between.
     const isNew = !state.finished || this.#emittedBytes > this.#bytesAtFinish
     if (state.invalid === undefined && typeof finishReason === 'string' && isNew) this.#finish(finishReason)
@@ -147,7 +146,7 @@ class GeminiEventReader implements EventReader {
 
   #emitCall({ name, args, signature }: ReadCall): void {
     if (args === undefined || this.#callCount === CALLS_MAX) {
-      this.state.invalid = args === undefined ? 'arguments that cannot be written as JSON' : 'too many calls'
+      this.state.invalid = args === undefined ? 'arguments that cannot be written as JSON' : TOO_MANY_CALLS
       return
     }
     this.#hasBrokenCall ||= tryParse(args) === undefined

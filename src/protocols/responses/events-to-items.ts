@@ -32,6 +32,8 @@ export class ItemBuilder implements ItemEventSource {
   /** The next reasoning text starts a new part. */
   #breaksPart = false
   #lastReasoning: 'reasoning-delta' | 'summary-delta' | undefined
+  /** Tokens with their alternatives. */
+  #logprobs = 0
   /** Seals that came in the middle of a message, and stand behind it. */
   #seals: Opaque[] = []
   #ending: AnswerEnding | undefined
@@ -119,7 +121,8 @@ export class ItemBuilder implements ItemEventSource {
     const message = current?.item.kind === 'message' ? current : this.#begin('message', {})
     const part = this.#partOf(message, kind)
     const isFirst = part.text === ''
-    const fields = addLogprobs(part, logprobs)
+    for (const { top } of logprobs) this.#logprobs += 1 + top.length
+    const fields = addLogprobs(part, logprobs, this.#logprobs <= LOGPROBS_KEPT_MAX)
     // Logprobs of tokens without text are sent with the first text of the part.
     if (isFirst && text === '') return
     this.#queue.append(message, part, text, fields.length === 0 ? undefined : { logprobs: fields })
@@ -189,11 +192,21 @@ const ENDINGS: Readonly<Record<FinishReason, AnswerEnding>> = {
   'content-filter': { kind: 'incomplete', reason: 'content_filter' },
 }
 
+/**
+ * Tokens and alternatives that the whole text has in the events of its end: an answer has them all in memory. The events of its deltas
+ * have those of all tokens.
+ */
+const LOGPROBS_KEPT_MAX = 100_000
+
 /** Adds logprobs to a part, and returns those that go with its next text. */
-function addLogprobs({ fields, text }: OutputPart, logprobs: readonly TokenLogprob[]): readonly Fields[] {
+function addLogprobs(
+  { fields, text }: OutputPart,
+  logprobs: readonly TokenLogprob[],
+  keeps: boolean,
+): readonly Fields[] {
   const added = logprobs.map(logprobFields)
   const all = fields.logprobs
-  if (!Array.isArray(all)) return added
+  if (!Array.isArray(all) || !keeps) return added
   for (const token of added) all.push(token)
   return text === '' ? [...all] : added
 }

@@ -61,6 +61,9 @@ export type NamedApart = keyof typeof NAMES
 
 export const clientName = (what: NamedApart, client: Protocol): string => NAMES[what][client]
 
+/** For log probabilities whose text may never come. */
+export const LOGPROBS_WAITING_MAX = 10_000
+
 /** The tokens of a text, in the form that both client protocols have; malformed entries are dropped. */
 export function readLogprobs(tokens: unknown): readonly TokenLogprob[] {
   if (!Array.isArray(tokens) || tokens.length === 0) return NO_LOGPROBS

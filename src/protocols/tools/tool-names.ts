@@ -98,6 +98,7 @@ export function allowedTools({ tools, toolChoice }: Conversation): readonly Tool
 
 /** Faults of an answer. The error message quotes them. */
 export const BROKEN_ARGUMENTS = 'the arguments of a tool call are not JSON'
+export const TOO_MANY_CALLS = 'too many calls'
 export const NAMELESS_CALL = 'a tool call without a name'
 export const NO_CALLS = 'it ended with tool calls but contains none'
 export const CONTENT_AFTER_END = 'content after the end of the answer'

@@ -57,6 +57,20 @@ describe('a stored response', () => {
     expect(bench.failures).toEqual([])
   })
 
+  it('does not wait for the large ones of another account', async () => {
+    const ends: string[] = []
+    const store = async (name: string, over: Parameters<typeof ended>[1]) => {
+      expect(await bench.responses.finish(ended(name, over)), name).toBe(true)
+      ends.push(name)
+    }
+    const large = (name: string) => Array.from({ length: 300 }, (_, at) => userMessage(`${name} ${at}`))
+    const names = Array.from({ length: 8 }, (_, at) => `large_${at}`)
+    const all = names.map((name) => store(name, { input: large(name) }))
+    await Promise.all([...all, store('small', { account: STRANGER })])
+    expect(ends.indexOf('small')).toBeLessThan(3)
+    expect(ends.filter((name) => name !== 'small')).toEqual(names)
+  })
+
   it('is read only when its bytes were taken, and a large one while no other large one of its account is', async () => {
     const id = 'resp_a'
     const text = 'x'.repeat(2 * MiB)

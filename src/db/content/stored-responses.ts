@@ -214,16 +214,19 @@ function writeResponses(services: ResponseServices) {
     isLarge = false,
   ): Promise<boolean> => {
     if (!services.keeps) return false
+    let isGivenUp = false
     try {
       const own = waiting.of(account)
       if (!own.take(bytes)) throw new Error('Too many responses wait to be written')
       let attempts = 0
-      const attempt = () => write(account, prepare, attempts++ > 0)
+      const attempt = async () => !isGivenUp && (await write(account, prepare, attempts++ > 0))
       const done = retryUnavailable(() => (isLarge ? inTurn(account, attempt) : attempt())).finally(() =>
         own.give(bytes),
       )
       return await inTime(done, 'A response')
     } catch (error) {
+      // The client has been told that it is not stored.
+      isGivenUp = true
       services.onFailure(error)
       return false
     }

@@ -94,7 +94,6 @@ export async function relayStream(
       const { pieces, hasContent, isOver, failure } = readFrames(adapter, splitter, read)
       if (state.outputBytes > bytesBefore) {
         noteOutput(stream, nowMicros())
-        if (cancellation.answerIsComplete) cancellation.answerGoesOn()
         // The finish reason was not the last one.
         endUsageWait?.()
         endUsageWait = undefined
@@ -232,6 +231,8 @@ function noteOutput(stream: RelayedStream, now: number): void {
   stream.silentMicros += silenceUntil(stream, now)
   stream.hasOutput = true
   stream.progressAt = now
+  const { cancellation } = stream.turn
+  if (cancellation.answerIsComplete) cancellation.answerGoesOn()
 }
 
 /** How long the provider was silent since its last output. */

@@ -14,8 +14,11 @@ const ACCOUNTS = 200
 const OPEN = 1
 const TURNS = 64
 const ROUNDS = 60
-/** Of one index: a row is looked up a few times in a turn, and each of its former versions that VACUUM has not removed yet is read too. */
-const READ_OF_TURN = 40
+/**
+ * Of one index: a row is looked up a few times in a turn, and each of its former versions that VACUUM has not removed yet is read too. All
+ * of an index would be at least as many as there are accounts.
+ */
+const READ_OF_TURN = ACCOUNTS / 2
 const TABLES = ['accounts', 'buckets', 'claims', 'limits', 'receipts', 'spend_counters']
 
 const KINDS: Readonly<Record<string, (turn: number) => Partial<AdmitRequest>>> = {

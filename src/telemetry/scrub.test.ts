@@ -12,6 +12,8 @@ describe('scrub', () => {
     ['Incorrect API key provided: sk-proj-abcdEFGH1234_-xy.', 'Incorrect API key provided: sk-proj-[hidden].'],
     ['sk-ant-api03-AAAABBBBCCCC', 'sk-ant-[hidden]'],
     ['authorization: Bearer abc.def-ghi', 'authorization: Bearer [hidden]'],
+    ['GET /v1/Bearer%20abc.def-ghi', 'GET /v1/Bearer [hidden]'],
+    ['github_pat_11ABCDEFG0123456789', 'github_pat_[hidden]'],
     ['{"x-api-key":"a1b2c3","model":"m"}', '{"x-api-key":"[hidden]","model":"m"}'],
     ['GET /v1/models?key=AIzaSyD1234567890&alt=sse', 'GET /v1/models?key=[hidden]&alt=sse'],
     [

@@ -7,7 +7,7 @@ const HIDDEN = '[hidden]'
 
 /** Most text has no secret. This decides whether the patterns below are tried. */
 const SUSPECT =
-  /mra?[_-]|whsec|mra?%5f|-[0-9a-z]{4}-|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|xai-|r8_|private/i
+  /mra?[_-]|whsec|mra?%5f|-[0-9a-z]{4}-|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|github_pat|hf_|xai-|r8_|private/i
 
 /**
  * What secrets look like, and what remains of them. No pattern begins with `\b`: there is no word boundary between `x_` and a key,
@@ -18,7 +18,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   // Up to the last @ before the path: passwords with an @ of their own are common.
   [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
   [
-    /(bearer|basic)\s+(?!\[hidden\])(?:[\w.~+/=-]|%5f){6,}(?:(?<=bearer|basic)\s+(?:[\w.~+/=-]|%5f)+)*/gi,
+    /(bearer|basic)(?:\s|%20)+(?!\[hidden\])(?:[\w.~+/=-]|%5f){6,}(?:(?<=bearer|basic)(?:\s|%20)+(?:[\w.~+/=-]|%5f)+)*/gi,
     `$1 ${HIDDEN}`,
   ],
   [
@@ -34,7 +34,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   // After a letter it may be task-list or risk-free, so there a key must be long and have a digit.
   [/(?<![a-z0-9])((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/gi, `$1${HIDDEN}`],
   [/((?:sk|rk|pk)[-_])(?=[\w-]{0,64}\d)[\w-]{16,}/g, `$1${HIDDEN}`],
-  [/(AKIA|AIza|xai-|gsk_|hf_|gh[pousr]_|r8_)[\w-]{10,}/g, `$1${HIDDEN}`],
+  [/(AKIA|AIza|xai-|gsk_|hf_|gh[pousr]_|github_pat_|r8_)[\w-]{10,}/g, `$1${HIDDEN}`],
   // `api_key=…`, `"x-api-key": "…"`, `password: …`: the value after a telling name.
   [
     /((?:api[-_ ]?key|access[-_]?key|secret|password|passwd|authorization|(?:access|refresh|id|auth)[-_]token|[?&](?:key|token|sig|signature|code))["']?\s*[:=]\s*["']?)(?!(?:bearer|basic)\b|\[hidden\])[^\s"'&,;{}[\]]+(?:\[hidden\])?/gi,

@@ -24,6 +24,8 @@ const SHARED = new Set(['nodes', 'prices'])
  */
 export async function moveAccount({ account: { row }, from, to, routersKnowAfterMs, onCopied }) {
   await from.pool.query('UPDATE accounts SET frozen_at = 1 WHERE row = $1', [row])
+  // An admission that has not seen it has the lock of the wallet until its turn is there to be waited for.
+  await from.pool.query("SELECT FROM buckets WHERE kind = 'wallet' AND account = $1 FOR UPDATE", [row])
   const openTurns = async () =>
     (await from.pool.query("SELECT FROM receipts WHERE account = $1 AND state = 'open'", [row])).rows.length
   while ((await openTurns()) > 0) await sleep(POLL_MS)

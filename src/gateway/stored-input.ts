@@ -53,7 +53,7 @@ export async function expandInput(
   for (const [index, element] of Array.isArray(input) ? input.entries() : []) {
     if (!isObject(element)) continue
     const { id } = element
-    if (isUnsealed(element)) references.push({ index, id: element.id as string, isOptional: true })
+    if (isUnsealed(element)) references.push({ index, id: id as string, isOptional: true })
     if (!isReference(element)) continue
     if (typeof id !== 'string') return refused(wrongType(`input[${index}].id`, id, 'a string'))
     references.push({ index, id, isOptional: false })

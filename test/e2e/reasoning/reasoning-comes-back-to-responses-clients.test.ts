@@ -5,7 +5,7 @@ import { respond } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { LOOK_UP, PATCH, PING } from '../responses/tools.ts'
 import { type Delivery, type Item, respondIn, resultsOf, shortly } from './loops.ts'
-import { type ReasoningModel, SIGNED, useReasoningServer } from './reasoning-server.ts'
+import { type ReasoningModel, type ReasoningServer, SIGNED, useReasoningServer } from './reasoning-server.ts'
 
 const INCLUDE = ['reasoning.encrypted_content']
 const DELIVERIES: readonly Delivery[] = ['stream', 'json']
@@ -180,6 +180,26 @@ describe('reasoning sealed elsewhere', () => {
   })
 })
 
+/** A call and what comes of it, which is the second answer. */
+async function lookUp(
+  server: ReasoningServer,
+  account: Parameters<typeof respondIn>[1],
+  asked: { readonly model: ReasoningModel; readonly delivery: Delivery; readonly reasoning?: Fields },
+  variant: string,
+) {
+  const { sends, carries, again } = WAYS[variant]!
+  const receivedRequest = { ...asked, tools: [LOOK_UP], ...sends }
+  const question = { role: 'user', content: 'Use look_up now.' }
+  const one = await respondIn(server, account, { ...receivedRequest, input: [question] })
+  const results = resultsOf(one.output, 'found')
+  return respondIn(server, account, {
+    ...receivedRequest,
+    ...(carries === 'everything'
+      ? { input: [question, ...one.output.map(again), ...results] }
+      : { previous_response_id: one.id, input: results }),
+  })
+}
+
 describe('reasoning of a Chat lane', () => {
   const setup = useReasoningServer()
 
@@ -187,17 +207,7 @@ describe('reasoning of a Chat lane', () => {
     'returns with its calls, %s, with answers as %s',
     async (variant, delivery) => {
       const account = await openAccount(setup().server)
-      const { sends, carries, again } = WAYS[variant]!
-      const receivedRequest = { model: 'deep', delivery, tools: [LOOK_UP], reasoning: { effort: 'low' }, ...sends }
-      const question = { role: 'user', content: 'Use look_up now.' }
-      const one = await respondIn(setup(), account, { ...receivedRequest, input: [question] })
-      const results = resultsOf(one.output, 'found')
-      const two = await respondIn(setup(), account, {
-        ...receivedRequest,
-        ...(carries === 'everything'
-          ? { input: [question, ...one.output.map(again), ...results] }
-          : { previous_response_id: one.id, input: results }),
-      })
+      const two = await lookUp(setup(), account, { model: 'deep', delivery, reasoning: { effort: 'low' } }, variant)
       expect(JSON.stringify(two.output)).toContain('found')
       expect(setup().parsedOutput('deep')).toMatchObject([
         { role: 'user' },
@@ -215,17 +225,7 @@ describe('what a Chat lane has signed', () => {
     'returns as it was, %s, with answers as %s',
     async (variant, delivery) => {
       const account = await openAccount(setup().server)
-      const { sends, carries, again } = WAYS[variant]!
-      const receivedRequest = { model: 'signing', delivery, tools: [LOOK_UP], ...sends }
-      const question = { role: 'user', content: 'Use look_up now.' }
-      const one = await respondIn(setup(), account, { ...receivedRequest, input: [question] })
-      const results = resultsOf(one.output, 'found')
-      const two = await respondIn(setup(), account, {
-        ...receivedRequest,
-        ...(carries === 'everything'
-          ? { input: [question, ...one.output.map(again), ...results] }
-          : { previous_response_id: one.id, input: results }),
-      })
+      const two = await lookUp(setup(), account, { model: 'signing', delivery }, variant)
       expect(JSON.stringify(two.output)).toContain('found')
       const [, asked] = setup().parsedOutput('signing') as [unknown, { tool_calls: readonly { id: string }[] }]
       const [thought, sealed] = SIGNED.details
